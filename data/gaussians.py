@@ -39,9 +39,8 @@ class Gaussians:
 
     def finite(self) -> np.ndarray:
         """[N] bool: every number of the row is finite."""
-        return np.logical_and.reduce(
-            [np.isfinite(getattr(self, f.name)).reshape(len(self), -1).all(1) for f in fields(self)]
-        )
+        arrays = [getattr(self, f.name) for f in fields(self)]
+        return np.logical_and.reduce([np.isfinite(a).all(axis=tuple(range(1, a.ndim))) for a in arrays])
 
     def moved(self, scale: float, origin: np.ndarray) -> Gaussians:
         """x -> scale * x + origin (no rotation): means and log-scales follow, colours do not change."""

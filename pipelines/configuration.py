@@ -1,0 +1,45 @@
+"""The composed config as plain values, and the config of an existing run with this command's changes on top."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from omegaconf import DictConfig, OmegaConf
+
+from ..data.errors import InputError
+from .run_folder import RunFolder, existing
+
+GROUPS = ("model", "strategy", "codec", "distributed", "data")
+
+
+def plain(cfg: DictConfig) -> dict[str, Any]:
+    """Resolved plain values without the verb's own node."""
+    values = cast("dict[str, Any]", OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True))
+    values.pop("verb", None)
+    return values
+
+
+def of_run(cfg: DictConfig) -> tuple[dict[str, Any], RunFolder]:
+    """The stored config of `run=FOLDER` with the keys that were set on this command line."""
+    folder = existing(cfg.get("run"))
+    stored = cast("dict[str, Any]", OmegaConf.to_container(OmegaConf.load(folder.config), resolve=True))
+    merged = OmegaConf.create(stored)
+    for key in command_line_keys():
+        if key in GROUPS:
+            raise InputError(f"{key}=… cannot change for a finished run; start a new one (train.init={folder.path} begins from it)")
+        if key in ("run", "out", "verb", "resume"):
+            continue
+        OmegaConf.update(merged, key, OmegaConf.select(cfg, key), force_add=True)
+    values = plain(cast("DictConfig", merged))
+    values["out"] = str(folder.path)
+    return values, folder
+
+
+def command_line_keys() -> list[str]:
+    """Keys of this job's overrides, without the ones of Hydra itself."""
+    from hydra.core.hydra_config import HydraConfig
+
+    if not HydraConfig.initialized():
+        return []
+    overrides = HydraConfig.get().overrides.task
+    return [o.split("=", 1)[0].lstrip("+~").split("@")[0] for o in overrides]

@@ -1,0 +1,124 @@
+"""From a trained model to files that open elsewhere: cleaned, cut, in the input's coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.errors import InputError
+from ..data.formats import write_splats
+from ..data.gaussians import Gaussians
+from ..data.scene import Frame, Scene
+from ..viewer.page import PageCamera, write_page
+from .run_folder import write_json
+
+PAGE = "html"
+SUFFIX = {"ply": "scene.ply", "spz": "scene.spz", PAGE: "viewer.html"}
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """The `export` node of the config. crop: [[x, y, z] low, [x, y, z] high] in input coordinates; recenter: splat files around
+    the origin (the offset is in frame.json) for captures in map coordinates, which float32 cannot hold."""
+
+    formats: tuple[str, ...] = ("ply", PAGE)
+    min_opacity: float = 0.0
+    max_gaussians: int | None = None
+    recenter: bool = False
+    crop: Any = None
+    thumbnails: int = 160
+
+    def __post_init__(self) -> None:
+        unknown = [f for f in self.formats if f not in SUFFIX]
+        if unknown:
+            raise InputError(f"export.formats={list(self.formats)}: {unknown[0]} is not known; want some of {list(SUFFIX)}")
+        if self.crop is not None and np.shape(self.crop) != (2, 3):
+            raise InputError(f"export.crop={self.crop}: want [[x,y,z],[x,y,z]], the low and the high corner")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """One written file and a line about it."""
+
+    path: Path
+    bytes: int
+    gaussians: int
+    note: str
+
+
+def cleaned(g: Gaussians, frame: Frame, options: ExportOptions) -> tuple[Gaussians, str]:
+    """What is to be exported, still in world coordinates, and a line about what was left out."""
+    keep = g.finite()
+    dropped = {"not finite": int((~keep).sum())}
+    opacity = 1 / (1 + np.exp(-g.logits.astype(np.float64)))
+    faint = keep & (opacity < options.min_opacity)
+    keep &= ~faint
+    dropped["fainter than export.min_opacity"] = int(faint.sum())
+    if options.crop is not None:
+        low, high = np.asarray(options.crop, np.float64)
+        xyz = frame.to_input(g.means.astype(np.float64))
+        outside = keep & ~((xyz >= low) & (xyz <= high)).all(1)
+        keep &= ~outside
+        dropped["outside export.crop"] = int(outside.sum())
+    if options.max_gaussians is not None and keep.sum() > options.max_gaussians:
+        weight = np.where(keep, opacity * np.exp(np.sort(g.log_scales, 1)[:, 1:].sum(1)), -1)
+        best = np.argsort(-weight, kind="stable")[: options.max_gaussians]
+        dropped["over export.max_gaussians"] = int(keep.sum()) - options.max_gaussians
+        keep = np.zeros(len(g), bool)
+        keep[best] = True
+    line = ", ".join(f"{n} {why}" for why, n in dropped.items() if n)
+    return g.select(keep), f"left out: {line}" if line else "all Gaussians"
+
+
+def export(
+    g: Gaussians, scene: Scene, options: ExportOptions, folder: Path, background: Sequence[float], title: str
+) -> list[Exported]:
+    """Write every wanted format into `folder`. Splat files are in input coordinates; the page keeps the world's."""
+    kept, note = cleaned(g, scene.frame, options)
+    if not len(kept):
+        raise InputError("nothing left to export; loosen export.crop, export.min_opacity or export.max_gaussians")
+    folder.mkdir(parents=True, exist_ok=True)
+    frame = replace(scene.frame, origin=np.zeros(3)) if options.recenter else scene.frame
+    offset = (scene.frame.origin - frame.origin).tolist()
+    write_json(folder / "frame.json", {"world_to_input": scene.frame.matrix.tolist(), "offset_of_splat_files": offset})
+    written = []
+    for name in options.formats:
+        path = folder / SUFFIX[name]
+        try:
+            if name == PAGE:
+                write_page(path, kept, page_cameras(scene, options.thumbnails), title=title, background=tuple(background))
+            else:
+                write_splats(path, in_input_frame(kept, frame))
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror or error}; nothing of it was kept (free space or set out=)") from error
+        written.append(Exported(path, path.stat().st_size, len(kept), note))
+    return written
+
+
+def in_input_frame(g: Gaussians, frame: Frame) -> Gaussians:
+    return g.moved(frame.scale, frame.origin)
+
+
+def in_world_frame(g: Gaussians, frame: Frame) -> Gaussians:
+    return g.moved(1.0 / frame.scale, -frame.origin / frame.scale)
+
+
+def precision_warning(g: Gaussians, frame: Frame) -> str | None:
+    """float32 cannot hold small splats far from the origin: say so when a step of the coordinates is a tenth of a splat."""
+    step = float(np.abs(frame.to_input(g.means.astype(np.float64))).max()) * 2.0**-23
+    size = float(np.exp(np.median(g.log_scales))) * frame.scale
+    if step <= 0.1 * size:
+        return None
+    return (
+        f"input coordinates are so large that float32 steps ({step:.2g}) blur splats of median size {size:.2g}; "
+        "export.recenter=true writes them around the origin and stores the offset beside the file"
+    )
+
+
+def page_cameras(scene: Scene, thumbnail: int) -> list[PageCamera]:
+    """The photos' cameras with small pictures of the photos, training views first come as they are named."""
+    raise NotImplementedError

@@ -1,0 +1,143 @@
+"""Train: first Gaussians or the newest whole checkpoint -> trained state, with metrics rows, evaluations and checkpoints on the way."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from ...data.errors import InputError
+from ...distributed import checkpoint
+from ...renderers.splats.model import Splats
+from ..estimate import estimate
+from ..evaluate import mean, score
+from ..finished_model import finished
+from ..first_gaussians import first_gaussians
+from ..instantiate import instantiate
+from ..interrupt import Interrupt
+from ..optimizer import Rates
+from ..run_folder import fingerprint
+from ..strategies.protocol import Strategy
+from ..train import Trainer, TrainOptions, Watch
+from ..training_state import TrainingState
+from .load import scene_fingerprint
+from .state import State
+
+
+def options_of(train: dict[str, Any]) -> TrainOptions:
+    """The `train` node as options."""
+    return TrainOptions(**{**train, "rates": Rates(**train.get("rates", {}))})
+
+
+@dataclass(frozen=True)
+class Train:
+    name: str = "train"
+
+    def inputs(self, state: State) -> str:
+        assert state.scene is not None
+        config = {k: state.config[k] for k in ("train", "strategy", "model", "seed")}
+        return fingerprint(config, scene_fingerprint(state.scene))
+
+    def run(self, state: State) -> State:
+        assert state.scene is not None
+        assert state.cache is not None
+        config, log = state.config, state.log
+        options = options_of(config["train"])
+        strategy: Strategy = instantiate(config["strategy"])
+        renderer = replace(state.renderer, absgrad=strategy.absgrad)
+        trainer = Trainer(state.scene, renderer, strategy, options, state.cache, config["seed"], state.has_alpha)
+        training = self._start(state, trainer)
+        if training.step >= options.steps:
+            log.line(f"training: finished at step {training.step}, nothing left of train.steps={options.steps}")
+            return replace(state, training=training)
+        log.line(estimate(trainer, training))
+        state.run.forget("evaluate", "export")
+        log.start(training.step, options.steps)
+        with Interrupt() as interrupt:
+            watch = _Watching(state, trainer, interrupt)
+            try:
+                trainer.run(training, Watch(watch.row, log.line, watch.pause))
+            finally:
+                log.stop()
+        if interrupt.wanted and training.step < options.steps:
+            return replace(state, training=training, interrupted=True)
+        log.line(
+            f"trained {training.step} steps in {training.seconds:.1f} s "
+            f"({len(training.model)} Gaussians, {1e3 * training.seconds / max(1, training.step):.1f} ms a step)"
+        )
+        return replace(state, training=training)
+
+    def _start(self, state: State, trainer: Trainer) -> TrainingState:
+        """Resume from the newest whole checkpoint if the run has one, else begin."""
+        device = trainer.renderer.backend.device
+        found, warnings = checkpoint.latest(state.run.checkpoints)
+        for warning in warnings:
+            state.log.warn(warning)
+        if found is None:
+            state.log.truncate_after(0)
+            scene, options = state.scene, trainer.options
+            assert scene is not None
+            assert state.cache is not None
+            g = first_gaussians(scene, state.cache, options, trainer.seed, state.has_alpha, state.log.line)
+            model = Splats.from_gaussians(g, options.sh_degree, device)
+            return TrainingState.fresh(model, trainer.strategy, trainer.first_views())
+        if found.meta["capture"] != len(trainer.views):
+            raise InputError(
+                f"{found.path} was trained on {found.meta['capture']} photos, the capture now has {len(trainer.views)} to train on; "
+                "set data.* as in that run, or start anew with train.init="
+            )
+        training = TrainingState.restored(found, trainer.strategy, device)
+        state.log.line(f"resuming after step {training.step} of {trainer.options.steps} ({found.path.name})")
+        if (old := found.meta["steps"]) != trainer.options.steps:
+            state.log.line(f"train.steps was {old}: rates and schedules now end at {trainer.options.steps}")
+        state.log.truncate_after(training.step)
+        return training
+
+
+class _Watching:
+    """Rows, evaluations and checkpoints between steps."""
+
+    def __init__(self, state: State, trainer: Trainer, interrupt: Interrupt) -> None:
+        self.state, self.trainer, self.interrupt = state, trainer, interrupt
+        self.every_row = int(state.config["log"]["every"])
+        self.every_test = int(state.config["evaluate"]["every"] or 0)
+        self.last_row: dict[str, float] = {}
+
+    def row(self, row: dict[str, float]) -> None:
+        self.last_row = row
+
+    def pause(self, training: TrainingState) -> bool:
+        step, options = training.step, self.trainer.options
+        last = step == options.steps
+        row = dict(self.last_row)
+        tested = self.every_test and (step % self.every_test == 0 or last) and self.state.scene and self.state.scene.test
+        if tested:
+            row |= self._test(training)
+        self.state.log.progress(row)
+        if tested or last or step % self.every_row == 0 or step == 1:
+            self.state.log.row(row)
+        stop = self.interrupt.wanted
+        if last or stop or step % options.checkpoint_every == 0:
+            self.save(training)
+        return stop
+
+    def save(self, training: TrainingState) -> None:
+        meta = training.meta() | {
+            "capture": len(self.trainer.views),
+            "steps": self.trainer.options.steps,
+            "seed": self.trainer.seed,
+            "antialiased": self.trainer.renderer.antialiased,
+        }
+        assert json.dumps(meta)
+        checkpoint.save(self.state.run.checkpoints, training.step, training.tensors(), meta)
+
+    def _test(self, training: TrainingState) -> dict[str, float]:
+        state = self.state
+        assert state.scene is not None
+        assert state.cache is not None
+        with torch.no_grad():
+            model = finished(training)
+            scores = score(model, state.renderer, state.scene.test_views, state.cache, state.background)
+        return {f"test/{k}": value for k in ("psnr", "ssim") if (value := mean(scores, k)) is not None}
