@@ -124,11 +124,13 @@ class _Watching:
         return stop
 
     def save(self, training: TrainingState) -> None:
+        frame = self.trainer.scene.frame
         meta = training.meta() | {
             "capture": len(self.trainer.views),
             "steps": self.trainer.options.steps,
             "seed": self.trainer.seed,
             "antialiased": self.trainer.renderer.antialiased,
+            "frame": {"scale": frame.scale, "origin": frame.origin.tolist()},
         }
         assert json.dumps(meta)
         checkpoint.save(self.state.run.checkpoints, training.step, training.tensors(), meta)
