@@ -153,23 +153,35 @@ def _interleaved(builder: Any, vectors: list) -> Any:
     return _shuffle(builder, joined, joined, [k * LANES + row for row in range(LANES) for k in range(n)]) if n > 1 else joined
 
 
+def _transposed(builder: Any, vectors: list) -> list:
+    """LANES vectors of LANES: rows for columns, by log2(LANES) rounds of interleaving."""
+    half = LANES // 2
+    low = [lane for k in range(half) for lane in (k, LANES + k)]
+    high = [lane + half for lane in low]
+    for _ in range(LANES.bit_length() - 1):
+        pairs = list(zip(vectors[:half], vectors[half:], strict=True))
+        vectors = [_shuffle(builder, a, b, lanes) for a, b in pairs for lanes in (low, high)]
+    return vectors
+
+
 @intrinsic
-def gather(typing: Any, array: Any, rows: Any, first_row: Any, stride: Any, column: Any) -> Any:
-    """array[rows[first_row + lane] * stride + column] for every lane."""
+def store_rows(typing: Any, array: Any, index: Any, stride: Any, group: Any) -> Any:
+    """array[index + lane * stride + k] = group[k][lane]; the columns are filled up to a multiple of LANES with zeros."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
-        index = context.make_array(sig.args[1])(context, builder, args[1]).data
-        first, step, shift = (context.cast(builder, args[k], sig.args[k], types.intp) for k in (2, 3, 4))
-        vector = ir.Constant(vec_f, ir.Undefined)
-        for lane in range(LANES):
-            row = builder.load(builder.gep(index, [builder.add(first, ir.Constant(first.type, lane))]))
-            row = context.cast(builder, row, sig.args[1].dtype, types.intp)
-            value = builder.load(builder.gep(data, [builder.add(builder.mul(row, step), shift)]))
-            vector = builder.insert_element(vector, value, ir.Constant(i32, lane))
-        return vector
+        vectors = cgutils.unpack_tuple(builder, args[3])
+        first = pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1], f32)
+        step = context.cast(builder, args[2], sig.args[2], types.intp)
+        for k in range(0, len(vectors), LANES):
+            block = vectors[k : k + LANES]
+            rows = _transposed(builder, block + [const_f(0.0)] * (LANES - len(block)))
+            for lane, row in enumerate(rows):
+                offset = builder.add(builder.mul(step, ir.Constant(step.type, lane)), ir.Constant(step.type, k))
+                where = builder.bitcast(builder.gep(first, [offset]), vec_f.as_pointer())
+                builder.store(row, where).align = 4
+        return context.get_dummy_value()
 
-    return VecF(array, rows, first_row, stride, column), emit
+    return types.none(array, index, stride, group), emit
 
 
 # ---------------------------------------------------------------- sums over lanes

@@ -162,7 +162,7 @@ def blend_forward(
 @kernel
 def blend_backward(
     counter, tiles, across, tile_height, width, height, starts, entries, records, stride, depth,
-    image, alphas, ends, reached, tile_ends, v_image, v_alphas, slot_size, slots, used, channels, absolute,
+    image, alphas, ends, reached, tile_ends, v_image, v_alphas, use_alphas, slot_size, slots, used, channels, absolute,
 ):  # fmt: skip
     """Each pair's sums over the tile's pixels, into slots [E, slot_size]; used [E] uint8 (zero before) is set to 1 where a slot is written.
 
@@ -193,7 +193,7 @@ def blend_backward(
                 k = y * TILE_WIDTH + x
                 q = (y0 + y) * width + x0 + x
                 v, lane = k // LANES, k % LANES
-                total = (at(alphas, q) - f32(1.0)) * at(v_alphas, q)
+                total = (at(alphas, q) - f32(1.0)) * at(v_alphas, q) if use_alphas else f32(0.0)
                 for c in range(depth):
                     g = at(v_image, q * depth + c)
                     put(planes, (v * n + c) * LANES + lane, g)
@@ -254,44 +254,41 @@ def blend_backward(
             put(used, slot, 1)
 
 
-RANKS = 1024  # Gaussians per block of gather_slots
+ROWS = 1024  # Gaussians per block of gather_slots
 
 
 @kernel
 def gather_slots(
-    counter, blocks, ranks, order, slot_starts, slot_size, slots, used, conics, opacities, depth,
+    counter, blocks, n, slot_starts, slot_size, slots, used, conics, opacities, depth,
     v_means2d, v_conics, v_colours, v_opacities, v_absolute, channels, absolute,
 ):  # fmt: skip
-    """Add up each Gaussian's slots in their order and write its gradients (in the arrays' own order; the others are left as they are)."""
-    n = len(channels)
+    """Add up each Gaussian's slots in their order and write its gradients: zeros for one that changed no pixel."""
+    planes, zero = len(channels), f32(0.0)
     total = aligned(32)
     while True:
         block = claim(counter)
         if block >= blocks:
             return
-        for rank in range(block * RANKS, min(ranks, (block + 1) * RANKS)):
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS)):
             for k in range(0, slot_size, LANES):
                 store(total, k, vec(0.0))
-            any_used = False
-            for slot in range(at(slot_starts, rank), at(slot_starts, rank + 1)):
+            hit = False
+            for slot in range(at(slot_starts, i), at(slot_starts, i + 1)):
                 if at(used, slot):
-                    any_used = True
+                    hit = True
                     for k in range(0, slot_size, LANES):
                         store(total, k, load(total, k) + load(slots, slot * slot_size + k))
-            if not any_used:
-                continue
-            i = np.int64(at(order, rank))
             for c in range(depth):
                 put(v_colours, i * depth + c, at(total, c))
             a, b, c_ = at(conics, 3 * i), at(conics, 3 * i + 1), at(conics, 3 * i + 2)
-            sx, sy = at(total, n + 1), at(total, n + 2)
-            put(v_opacities, i, at(total, n) / at(opacities, i))
-            put(v_means2d, 2 * i, a * sx + b * sy)
-            put(v_means2d, 2 * i + 1, b * sx + c_ * sy)
-            put(v_conics, 3 * i, at(total, n + 3) * f32(-0.5))
-            put(v_conics, 3 * i + 1, -at(total, n + 4))
-            put(v_conics, 3 * i + 2, at(total, n + 5) * f32(-0.5))
+            sx, sy = at(total, planes + 1), at(total, planes + 2)
+            put(v_opacities, i, at(total, planes) / at(opacities, i) if hit else zero)
+            put(v_means2d, 2 * i, a * sx + b * sy if hit else zero)
+            put(v_means2d, 2 * i + 1, b * sx + c_ * sy if hit else zero)
+            put(v_conics, 3 * i, at(total, planes + 3) * f32(-0.5))
+            put(v_conics, 3 * i + 1, -at(total, planes + 4))
+            put(v_conics, 3 * i + 2, at(total, planes + 5) * f32(-0.5))
             if len(absolute) > 0:
                 ln2 = f32(0.6931471805599453)
-                put(v_absolute, 2 * i, at(total, n + 6) * ln2)
-                put(v_absolute, 2 * i + 1, at(total, n + 7) * ln2)
+                put(v_absolute, 2 * i, at(total, planes + 6) * ln2)
+                put(v_absolute, 2 * i + 1, at(total, planes + 7) * ln2)

@@ -43,12 +43,13 @@ class _Projection(torch.autograd.Function):
                 args = [*(a[b] for a in inputs), weights[b], opacities is not None, compensate, cameras[b][c], *outputs]
                 run_rows(project_forward, n, ROWS, args, rows=[0, 1, 2, 3, *range(7, 12)], written=range(7, 12))
         ctx.save_for_backward(means, quats, scales, radii, conics, compensations)
-        ctx.cameras, ctx.compensate = cameras, compensate
+        ctx.cameras = cameras
         ctx.mark_non_differentiable(radii)
+        ctx.set_materialize_grads(False)
         return means2d, depths, conics, compensations, radii
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Any:
+    def backward(ctx: Any, *gradients: Tensor | None) -> Any:
         means, quats, scales, radii, conics, compensations = ctx.saved_tensors
         batch, views, n = radii.shape[:3]
         pose = ctx.needs_input_grad[4]
@@ -60,16 +61,19 @@ class _Projection(torch.autograd.Function):
         shares = np.zeros((blocks, 12), np.float32)
         inputs = [array(means), array(quats), array(scales)]
         saved = [radii.numpy(), array(conics), array(compensations)]
-        incoming = [array(g) for g in gradients[:4]]  # of means2d, depths, conics, compensations
+        shapes = ((n, 2), (0,), (n, 3), (0,))  # of what stands in for gradients that are absent; radii have none
+        incoming = [
+            np.zeros((batch, views, *s), np.float32) if g is None else array(g) for g, s in zip(gradients, shapes, strict=False)
+        ]
+        use_depths, use_compensations = gradients[1] is not None, gradients[3] is not None
+        rows = [0, 1, 2, 4, 5, 6, 7, 9, 15, 16, 17, *[8] * use_depths, *[10] * use_compensations]
         for b in range(batch):
             for c in range(views):
                 args = [
                     *(a[b] for a in inputs), ctx.cameras[b][c], *(a[b, c] for a in saved), *(a[b, c] for a in incoming),
-                    ctx.compensate, c > 0, pose, a_means[b], a_quats[b], a_scales[b], shares,
+                    use_depths, use_compensations, c > 0, pose, a_means[b], a_quats[b], a_scales[b], shares,
                 ]  # fmt: skip
-                run_rows(
-                    project_backward, n, ROWS, args, rows=[0, 1, 2, *range(4, 11), 14, 15, 16], written=[14, 15, 16], blocks_at=17
-                )
+                run_rows(project_backward, n, ROWS, args, rows, written=[15, 16, 17], blocks_at=18)
                 if v_viewmats is not None:
                     total = shares.sum(0, dtype=np.float64).astype(np.float32)
                     v_viewmats[b, c, :3, :3] = torch.from_numpy(total[:9].reshape(3, 3))

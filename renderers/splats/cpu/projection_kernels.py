@@ -154,7 +154,7 @@ def project_forward(
 @kernel
 def project_backward(
     counter, blocks, n, means, quats, scales, cam, radii, conics, compensations,
-    v_means2d, v_depths, v_conics, v_compensations, compensate, add, pose, v_means, v_quats, v_scales, v_pose,
+    v_means2d, v_depths, v_conics, v_compensations, use_depths, use_compensations, add, pose, v_means, v_quats, v_scales, v_pose,
 ):  # fmt: skip
     """Gradients of project_forward. `add`: add to what v_means, v_quats, v_scales hold (further cameras), else overwrite.
 
@@ -197,7 +197,7 @@ def project_backward(
             gB = gB * 0.5
             k00, k01, k10, k11 = A * gA + B * gB, A * gB + B * gC, B * gA + C * gB, B * gB + C * gC
             g00, g01, g11 = -(k00 * A + k01 * B), -(k00 * B + k01 * C), -(k10 * B + k11 * C)
-            if compensate:
+            if use_compensations:
                 # rho = sharp / det = factor^2;  d factor = drho / (2 factor);  det = det(cov) after the blur, 1 / det = AC - B^2
                 factor, v_factor = load(compensations, i), load(v_compensations, i)
                 half = select(factor > 1e-6, v_factor * 0.5 / maximum(factor, vec(1e-6)), zero)
@@ -248,11 +248,12 @@ def project_backward(
             vx = rz * gu * fx - free_x * rz2 * vj02 * fx
             vy = rz * gv * fy - free_y * rz2 * vj12 * fy
             vz = (
-                load(v_depths, i)
-                - (slope_x * gu * fx + slope_y * gv * fy) * rz
+                -((slope_x * gu * fx + slope_y * gv * fy) * rz)
                 - (vj00 * fx + vj11 * fy) * rz2
                 + ((one + free_x) * tx * vj02 * fx + (one + free_y) * ty * vj12 * fy) * rz2
             )
+            if use_depths:
+                vz = vz + load(v_depths, i)
             vx, vy, vz = select(seen, vx, zero), select(seen, vy, zero), select(seen, vz, zero)
             o0 = vx * cam[0] + vy * cam[3] + vz * cam[6]
             o1 = vx * cam[1] + vy * cam[4] + vz * cam[7]

@@ -12,7 +12,7 @@ from ...kernels import pool
 from ...kernels.groups import channels as witness
 from ...kernels.recycle import take
 from ...kernels.tensors import array, recycled
-from .blend import RANKS, blend_backward, blend_forward, gather_slots, slot_floats
+from .blend import ROWS, blend_backward, blend_forward, gather_slots, slot_floats
 from .checks import expect, refuse
 from .sort import depth_order
 from .tiles import MAX_NATIVE, Tiles, build, record_floats
@@ -47,22 +47,25 @@ class _Blending(torch.autograd.Function):
         if keep:
             ctx.save_for_backward(means2d, conics, colours, opacities, image, alphas)
             ctx.states, ctx.absgrad = states, absgrad
+        ctx.set_materialize_grads(False)
         return image, alphas
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Any:
+    def backward(ctx: Any, *gradients: Tensor | None) -> Any:
         means2d, conics, colours, opacities, image, alphas = ctx.saved_tensors
         views, n, depth = colours.shape
-        v_image, v_alphas = (array(g) for g in gradients)
-        v_means2d, a_means2d = recycled((views, n, 2), zero=True)
-        v_conics, a_conics = recycled((views, n, 3), zero=True)
-        v_colours, a_colours = recycled((views, n, depth), zero=True)
-        v_opacities, a_opacities = recycled((views, n), zero=True)
-        v_absolute, a_absolute = recycled((views, n, 2) if ctx.absgrad else (views, 0, 2), zero=True)
+        use_alphas = gradients[1] is not None
+        v_image = np.zeros(image.shape, np.float32) if gradients[0] is None else array(gradients[0])
+        v_alphas = array(gradients[1]) if use_alphas else np.empty((views, 0), np.float32)
+        v_means2d, a_means2d = recycled((views, n, 2))
+        v_conics, a_conics = recycled((views, n, 3))
+        v_colours, a_colours = recycled((views, n, depth))
+        v_opacities, a_opacities = recycled((views, n))
+        v_absolute, a_absolute = recycled((views, n, 2) if ctx.absgrad else (views, 0, 2))
         saved = [array(t) for t in (conics, opacities, image, alphas)]
         for c in range(views):
             outputs = [a[c] for a in (a_means2d, a_conics, a_colours, a_opacities, a_absolute)]
-            _differentiate(ctx.states[c], *(a[c] for a in saved), v_image[c], v_alphas[c], ctx.absgrad, outputs)
+            _differentiate(ctx.states[c], *(a[c] for a in saved), v_image[c], v_alphas[c], use_alphas, ctx.absgrad, outputs)
         if ctx.absgrad:
             means2d.absgrad = v_absolute
         v_backgrounds = None
@@ -88,9 +91,9 @@ def _draw(tiles: Tiles, background: np.ndarray, image: np.ndarray, alphas: np.nd
 
 def _differentiate(
     state: tuple, conics: np.ndarray, opacities: np.ndarray, image: np.ndarray, alphas: np.ndarray,
-    v_image: np.ndarray, v_alphas: np.ndarray, absgrad: bool, outputs: list[np.ndarray],
+    v_image: np.ndarray, v_alphas: np.ndarray, use_alphas: bool, absgrad: bool, outputs: list[np.ndarray],
 ) -> None:  # fmt: skip
-    """Gradients of one image into the rows of `outputs` that belong to drawn Gaussians."""
+    """Gradients of one image, written to `outputs`."""
     tiles, ends, reached, tile_ends = state
     depth = image.shape[-1]
     counted, absolute = padded(depth), witness(int(absgrad))
@@ -100,11 +103,11 @@ def _differentiate(
     pool.run(
         blend_backward, tiles.across * tiles.down, tiles.across, tiles.tile_height, tiles.width, tiles.height, tiles.starts,
         tiles.entries, tiles.records, record_floats(depth), depth, image, alphas, ends, reached, tile_ends, v_image, v_alphas,
-        size, slots, used, counted, absolute,
+        use_alphas, size, slots, used, counted, absolute,
     )  # fmt: skip
-    ranks = len(tiles.order)
+    n = len(opacities)
     pool.run(
-        gather_slots, -(-ranks // RANKS), ranks, tiles.order, tiles.slots, size, slots, used, conics, opacities, depth,
+        gather_slots, -(-n // ROWS), n, tiles.slots, size, slots, used, conics, opacities, depth,
         *outputs, counted, absolute,
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...kernels import pool
 from ...kernels.jit import inlined, kernel
 from ...kernels.recycle import take
-from ...kernels.simd import LANES, at, claim, put
+from ...kernels.simd import at, claim, put
 
 BITS, DIGITS = 11, 2048
 CHUNK = 65536
@@ -82,13 +82,10 @@ def _scatter(counter, chunks, n, shift, first, last, depth_bits, radii, keyed, h
 
 
 def depth_order(depths: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """Indices (int32, [visible]) of Gaussians with positive radii, front to back. depths [N] float32, radii [N, 2] int32.
-
-    The memory goes on for LANES more entries (zeros), so that kernels may read whole vectors.
-    """
+    """Indices (int32, [visible]) of Gaussians with positive radii, front to back. depths [N] float32, radii [N, 2] int32."""
     n = len(depths)
     bits = depths.view(np.uint32)
-    order, one, two = take(n + LANES, np.int32), take(n, np.uint64), take(n, np.uint64)
+    order, one, two = take(n, np.int32), take(n, np.uint64), take(n, np.uint64)
     visible = n
     for step in range(3):
         chunks = max(1, -(-visible // CHUNK))
@@ -99,5 +96,4 @@ def depth_order(depths: np.ndarray, radii: np.ndarray) -> np.ndarray:
         pool.run(_scatter, chunks, visible, BITS * step, first, last, bits, radii, one, histograms, two, order)
         visible = int(histograms[chunks, 0])
         one, two = two, one
-    order[visible : visible + LANES] = 0
     return order[:visible]

@@ -16,14 +16,16 @@ import numpy as np
 
 from ....data.errors import InputError
 from ...kernels import pool
-from ...kernels.groups import gather
+from ...kernels.groups import load_columns, store_rows
 from ...kernels.jit import inlined, kernel
 from ...kernels.recycle import take
-from ...kernels.simd import LANES, at, claim, load, maximum, minimum, prefetch, put, select, store, vec
+from ...kernels.rows import run_rows
+from ...kernels.simd import LANES, any_of, at, claim, load, maximum, prefetch, put, select, store, vec
 from ...kernels.vecmath import log2, vsqrt
 
 f32 = np.float32
 TILE_WIDTH = 8
+ROWS = 1024  # Gaussians per block of _pack
 CHUNK = 4096  # Gaussians that are binned in one go
 MAX_CHUNKS = 64
 MAX_ENTRIES = 2**31 - 1
@@ -53,19 +55,17 @@ def record_floats(channels: int) -> int:
 
 @dataclass(frozen=True)
 class Tiles:
-    """The lists of one image. R visible Gaussians in depth order, E entries (a Gaussian in a tile).
+    """The lists of one image with N Gaussians and E entries (a Gaussian in a tile).
 
-    order    [R] int32     rank -> index of the Gaussian
-    records  [R, 16 | 32]  what blending reads
-    starts   [tiles + 1]   int64, where each tile's entries begin
-    entries  [E] uint64    slot << 32 | rank; slots count entries Gaussian by Gaussian
-    slots    [R + 1] int64 a Gaussian's slots are slots[rank] .. slots[rank + 1]
+    records  [N, 16 | 32]   what blending reads (undefined for Gaussians in no tile)
+    starts   [tiles + 1]    int64, where each tile's entries begin
+    entries  [E] uint64     slot << 32 | index of the Gaussian, front to back in each tile; slots count entries Gaussian by Gaussian
+    slots    [N + 1] int64  Gaussian i has the slots slots[i] .. slots[i + 1]
     """
 
     width: int
     height: int
     tile_height: int
-    order: np.ndarray
     records: np.ndarray
     starts: np.ndarray
     entries: np.ndarray
@@ -101,74 +101,72 @@ def ceil_to(x, limit):
 
 
 @kernel
-def _pack(
-    counter, chunks, n, order, means2d, conics, colours, opacities, channels, stride, tile_height, across, down, records, rows, spans
-):
-    """Records in depth order; how many tile rows each Gaussian may reach, and per chunk their sum. Odd ones get 0 rows and are not drawn."""
-    scratch = np.empty(12 * LANES, np.float32)
-    pixel_rows = f32(tile_height)
+def _pack(counter, blocks, n, means2d, conics, colours, opacities, channels, stride, tile_height, down, records, rows):
+    """Records, and how many rows of tiles each Gaussian may reach: 0 for those that are not to be drawn."""
+    pixel_rows, one, zero = f32(tile_height), vec(1.0), vec(0.0)
+    middle, half = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    while True:
+        block = claim(counter)
+        if block >= blocks:
+            return
+        for i in range(block * ROWS, min(n, (block + 1) * ROWS), LANES):
+            mx, my = load_columns(means2d, 2 * i, 2)
+            a, b, c = load_columns(conics, 3 * i, 3)
+            opacity = load(opacities, i)
+            det = a * c - b * b
+            good = (opacity >= f32(ALPHA_MIN)) & (a > 0.0) & (c > 0.0) & (det > 0.0) & (det < 1e38)
+            good = good & (mx > -1e9) & (mx < 1e9) & (my > -1e9) & (my < 1e9)  # false for NaN
+            if not any_of(good):
+                for lane in range(LANES):
+                    put(rows, i + lane, 0)
+                continue
+            a, b, c, det = select(good, a, one), select(good, b, zero), select(good, c, one), select(good, det, one)
+            level = log2(select(good, opacity, one))
+            reach = maximum(level - f32(math.log2(ALPHA_MIN)), zero) * f32(2.0 / LOG2E)
+            reach = reach * f32(1.0002) + f32(1e-4)  # slack for rounding: never lose a pixel that counts
+            inverse, scale = one / c, reach / det
+            height, width = vsqrt(scale * a) + SLACK, vsqrt(scale * c) + SLACK
+            record = (
+                mx, my, a * f32(-0.5 * LOG2E), b * f32(-LOG2E), c * f32(-0.5 * LOG2E), level,
+                b * inverse, -(det * inverse * inverse), reach * inverse, height, width, -(b / a) * height,
+            )  # fmt: skip
+            store_rows(records, i * stride, stride, record)
+            store(middle, 0, my)
+            store(half, 0, select(good, height, vec(-1.0)))
+            for lane in range(LANES):
+                p, source, check = (i + lane) * stride + COLOUR, (i + lane) * channels, f32(0.0)
+                for k in range(channels):
+                    value = at(colours, source + k)
+                    put(records, p + k, value)
+                    check += value * f32(0.0)
+                for k in range(channels, stride - COLOUR):
+                    put(records, p + k, f32(0.0))
+                y, reach_y, count = at(middle, lane), at(half, lane), 0
+                if reach_y >= f32(0.0) and check == f32(0.0):
+                    first = ceil_to((y - reach_y - (pixel_rows - f32(0.5))) / pixel_rows, down - 1)
+                    last = floor_to((y + reach_y - f32(0.5)) / pixel_rows, down - 1)
+                    count = max(0, last - first + 1)
+                put(rows, i + lane, count)
+
+
+@kernel
+def _count_rows(counter, chunks, n, order, rows, totals):
+    """Sum of `rows` over each chunk of ranks."""
     while True:
         chunk = claim(counter)
         if chunk >= chunks:
             return
         total = 0
-        end = n * (chunk + 1) // chunks
-        for first in range(n * chunk // chunks, end, LANES):
-            # the last vector of a chunk reads on into the next (order is padded by LANES), but only writes its own
-            mx, my = gather(means2d, order, first, 2, 0), gather(means2d, order, first, 2, 1)
-            a, b, c = gather(conics, order, first, 3, 0), gather(conics, order, first, 3, 1), gather(conics, order, first, 3, 2)
-            opacity = gather(opacities, order, first, 1, 0)
-            det = a * c - b * b
-            good = (opacity >= f32(ALPHA_MIN)) & (a > 0.0) & (c > 0.0) & (det > 0.0) & (det < 1e38)
-            good = good & (mx > -1e9) & (mx < 1e9) & (my > -1e9) & (my < 1e9)  # false for NaN
-            one = vec(1.0)
-            a, b, c, det = select(good, a, one), select(good, b, vec(0.0)), select(good, c, one), select(good, det, one)
-            level = log2(select(good, opacity, one))
-            reach = maximum(level - f32(math.log2(ALPHA_MIN)), vec(0.0)) * f32(2.0 / LOG2E)
-            reach = reach * f32(1.0002) + f32(1e-4)  # slack for rounding: never lose a pixel that counts
-            inverse = one / c
-            half_height, half_width = vsqrt(reach * a / det) + SLACK, vsqrt(reach * c / det) + SLACK
-            store(scratch, MX * LANES, mx)
-            store(scratch, MY * LANES, my)
-            store(scratch, XX * LANES, a * f32(-0.5 * LOG2E))
-            store(scratch, XY * LANES, b * f32(-LOG2E))
-            store(scratch, YY * LANES, c * f32(-0.5 * LOG2E))
-            store(scratch, LEVEL * LANES, level)
-            store(scratch, LEAN * LANES, b * inverse)
-            store(scratch, BOW * LANES, -(det * inverse * inverse))
-            store(scratch, HALF * LANES, reach * inverse)
-            store(scratch, HEIGHT * LANES, select(good, half_height, vec(-1.0)))
-            store(scratch, WIDTH * LANES, half_width)
-            store(scratch, TOP * LANES, -(b / a) * half_height)
-            for lane in range(min(LANES, end - first)):
-                rank = first + lane
-                p = rank * stride
-                for k in range(12):
-                    put(records, p + k, at(scratch, k * LANES + lane))
-                check = f32(0.0)
-                source = np.int64(at(order, rank)) * channels
-                for k in range(channels):
-                    value = at(colours, source + k)
-                    put(records, p + COLOUR + k, value)
-                    check += value * f32(0.0)
-                for k in range(COLOUR + channels, stride):
-                    put(records, p + k, f32(0.0))
-                y, half = at(scratch, MY * LANES + lane), at(scratch, HEIGHT * LANES + lane)
-                count = 0
-                if half >= f32(0.0) and check == f32(0.0):
-                    low = max(ceil_to((y - half - (pixel_rows - f32(0.5))) / pixel_rows, down - 1), 0)
-                    high = floor_to((y + half - f32(0.5)) / pixel_rows, down - 1)
-                    count = max(0, high - low + 1)
-                put(rows, rank, count)
-                total += count
-        put(spans, chunk, total)
+        for rank in range(n * chunk // chunks, n * (chunk + 1) // chunks):
+            total += np.int64(at(rows, at(order, rank)))
+        put(totals, chunk, total)
 
 
 @kernel
-def _span(counter, chunks, n, stride, tile_height, across, down, records, rows, span_starts, spans, reached, entries, differences):
-    """Runs of tiles (first tile << 32 | last column) per Gaussian and tile row, and where runs begin and end as a histogram per chunk.
+def _span(counter, chunks, n, order, stride, tile_height, across, down, records, rows, span_starts, spans, reached, differences):
+    """Runs of tiles (first tile << 32 | length) per Gaussian and tile row, and where runs begin and end as a histogram per chunk.
 
-    reached [n]: tiles of each Gaussian; entries [chunks]: their sum. differences [chunks, down, across + 1].
+    reached [N + 1]: tiles of Gaussian i at i + 1. differences [chunks, down, across + 1].
     """
     pixel_rows, zero = f32(tile_height), f32(0.0)
     per_pixel = f32(1.0 / TILE_WIDTH)
@@ -179,14 +177,16 @@ def _span(counter, chunks, n, stride, tile_height, across, down, records, rows, 
         difference = differences[chunk]
         difference[:] = 0
         cursor = at(span_starts, chunk)
-        total = 0
-        for rank in range(n * chunk // chunks, n * (chunk + 1) // chunks):
-            count = np.int64(at(rows, rank))
+        end = n * (chunk + 1) // chunks
+        for rank in range(n * chunk // chunks, end):
+            prefetch(records, np.int64(at(order, min(rank + 8, end - 1))) * stride)
+            i = np.int64(at(order, rank))
+            count = np.int64(at(rows, i))
             tiles = 0
             if count > 0:
-                p = rank * stride
+                p = i * stride
                 mx, my, height, width = at(records, p + MX), at(records, p + MY), at(records, p + HEIGHT), at(records, p + WIDTH)
-                top_row = max(ceil_to((my - height - (pixel_rows - f32(0.5))) / pixel_rows, down - 1), 0)
+                top_row = ceil_to((my - height - (pixel_rows - f32(0.5))) / pixel_rows, down - 1)
                 left = ceil_to((mx - width - f32(TILE_WIDTH - 0.5)) * per_pixel, across - 1)
                 right = floor_to((mx + width - f32(0.5)) * per_pixel, across - 1)
                 # the same ellipse over rows: midline dx = -slant dy, half width sqrt(bow dy^2 + half)
@@ -212,9 +212,7 @@ def _span(counter, chunks, n, stride, tile_height, across, down, records, rows, 
                     else:
                         put(spans, cursor, np.uint64(0))
                     cursor += 1
-            put(reached, rank, tiles)
-            total += tiles
-        put(entries, chunk, total)
+            put(reached, i + 1, tiles)
 
 
 @kernel
@@ -237,17 +235,18 @@ def _scan(counter, chunks, differences, starts):
 
 
 @kernel
-def _fill(counter, chunks, n, across, rows, span_starts, spans, reached, slot_starts, cursors, slots, entries):
-    """Runs -> entries, each at its tile's cursor; slots [n + 1] along the way."""
+def _fill(counter, chunks, n, order, across, rows, span_starts, spans, slots, cursors, entries):
+    """Runs -> entries, each at its tile's cursor."""
     while True:
         chunk = claim(counter)
         if chunk >= chunks:
             return
         cursor = cursors[chunk].reshape(-1)
-        span, slot = at(span_starts, chunk), at(slot_starts, chunk)
+        span = at(span_starts, chunk)
         for rank in range(n * chunk // chunks, n * (chunk + 1) // chunks):
-            put(slots, rank, slot)
-            for _ in range(at(rows, rank)):
+            i = at(order, rank)
+            entry = (np.uint64(at(slots, i)) << np.uint64(32)) | np.uint64(i)
+            for _ in range(at(rows, i)):
                 run = at(spans, span)
                 span += 1
                 tile = np.int64(run >> np.uint64(32))
@@ -255,10 +254,8 @@ def _fill(counter, chunks, n, across, rows, span_starts, spans, reached, slot_st
                 for column in range(where, where + np.int64(run & np.uint64(0xFFFFFFFF))):
                     place = at(cursor, column)
                     put(cursor, column, place + 1)
-                    put(entries, place, (np.uint64(slot) << np.uint64(32)) | np.uint64(rank))
-                    slot += 1
-        if chunk == chunks - 1:
-            put(slots, n, slot)
+                    put(entries, place, entry)
+                    entry += np.uint64(1 << 32)
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:
@@ -278,32 +275,34 @@ def build(
 ) -> Tiles:
     """Tile lists of one image.
 
-    order     int32 [R], front to back, of an array that goes on for LANES more valid indices (as depth_order makes it)
+    order     [R] int32, those to draw, front to back
     means2d   [N, 2] pixels, conics [N, 3] (A, B, C), colours [N, channels <= MAX_NATIVE], opacities [N]; float32, contiguous
     Raises InputError if the picture is too large or there are too many entries.
     """
     if max(width, height) > MAX_SIDE:
         raise InputError(f"picture of {width}x{height} pixels, wanted at most {MAX_SIDE} per side (data.downscale)")
-    channels, n = colours.shape[1], len(order)
+    channels, total, n = colours.shape[1], len(opacities), len(order)
     stride, pixels = record_floats(channels), tile_height(channels)
     across, down = -(-width // TILE_WIDTH), -(-height // pixels)
+    records, rows = take((total, stride)), take(total, np.int32)
+    args = [means2d, conics, colours, opacities, channels, stride, pixels, down, records, rows]
+    run_rows(_pack, total, ROWS, args, rows=[0, 1, 2, 3, 8, 9], written=[8, 9])
+
     chunks = max(1, min(MAX_CHUNKS, n // CHUNK))
-    records, rows, reached = take((n, stride)), take(n, np.int32), take(n, np.int32)
-    spans_of, entries_of = np.zeros(chunks, np.int64), np.zeros(chunks, np.int64)
-    pool.run(
-        _pack, chunks, n, order, means2d, conics, colours, opacities, channels, stride, pixels, across, down, records, rows, spans_of
-    )
+    spans_of = np.empty(chunks, np.int64)
+    pool.run(_count_rows, chunks, n, order, rows, spans_of)
     span_starts = _starts(spans_of)
     spans = take(int(span_starts[-1]), np.uint64)
     differences = take((chunks, down, across + 1), np.int64)
-    pool.run(_span, chunks, n, stride, pixels, across, down, records, rows, span_starts, spans, reached, entries_of, differences)
-    slot_starts = _starts(entries_of)
-    total = int(slot_starts[-1])
-    if total > MAX_ENTRIES:
+    slots = take(total + 1, np.int64)
+    slots.fill(0)
+    pool.run(_span, chunks, n, order, stride, pixels, across, down, records, rows, span_starts, spans, slots, differences)
+    np.cumsum(slots, out=slots)
+    if slots[-1] > MAX_ENTRIES:
         raise InputError(
-            f"{total} (tile, Gaussian) pairs in one picture, wanted at most {MAX_ENTRIES} (train.max_gaussians, data.downscale)"
+            f"{slots[-1]} (tile, Gaussian) pairs in one picture, wanted at most {MAX_ENTRIES} (train.max_gaussians, data.downscale)"
         )
-    starts, slots, entries = take(across * down + 1, np.int64), take(n + 1, np.int64), take(total, np.uint64)
+    starts, entries = take(across * down + 1, np.int64), take(int(slots[-1]), np.uint64)
     pool.run(_scan, 1, differences, starts)
-    pool.run(_fill, chunks, n, across, rows, span_starts, spans, reached, slot_starts, differences, slots, entries)
-    return Tiles(width, height, pixels, order, records, starts, entries, slots)
+    pool.run(_fill, chunks, n, order, across, rows, span_starts, spans, slots, differences, entries)
+    return Tiles(width, height, pixels, records, starts, entries, slots)
