@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from ..data.images import ImageCache
+from ..data.images.cache import ImageCache
 from ..data.scene import View
 from ..renderers.images.photometric import photometric_loss
 from ..renderers.protocols import Model

@@ -29,7 +29,7 @@ def estimate(trainer: Trainer, training: TrainingState) -> str:
     most = max(now, trainer.options.max_gaussians)
     low = left * min(seconds[1:]) * 1.15
     high = low * (0.5 + 0.5 * most / max(1, now)) if most > now else low * 1.3
-    memory = most * (FLOATS * 4 * COPIES + WORKSPACE) + trainer.cache.limit + 300 * 2**20
+    memory = most * (FLOATS * 4 * COPIES + WORKSPACE) + trainer.cache.budget + 300 * 2**20
     return (
         f"about {_span(low)} to {_span(min(high, 4 * low))} for {left} steps from {now} Gaussians "
         f"(at most {most}), up to {memory / 2**30:.1f} GiB of memory"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..data.images import ImageCache
+from ..data.images.cache import ImageCache
 from ..data.scene import View
 from ..renderers.images.metrics import psnr, ssim
 from ..renderers.protocols import Model

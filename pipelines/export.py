@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,12 @@ import numpy as np
 from ..data.errors import InputError
 from ..data.formats import write_splats
 from ..data.gaussians import Gaussians
+from ..data.images.cache import ImageCache
 from ..data.scene import Frame, Scene
-from ..viewer.page import PageCamera, write_page
+from ..viewer.page import PageCamera, thumbnail, write_page
+from ..renderers.splats.render import NEAR
 from .run_folder import write_json
+from .targets import Colour, as_float, target
 
 PAGE = "html"
 SUFFIX = {"ply": "scene.ply", "spz": "scene.spz", PAGE: "viewer.html"}
@@ -30,7 +32,7 @@ class ExportOptions:
     max_gaussians: int | None = None
     recenter: bool = False
     crop: Any = None
-    thumbnails: int = 160
+    thumbnails: int = 320
 
     def __post_init__(self) -> None:
         unknown = [f for f in self.formats if f not in SUFFIX]
@@ -75,7 +77,13 @@ def cleaned(g: Gaussians, frame: Frame, options: ExportOptions) -> tuple[Gaussia
 
 
 def export(
-    g: Gaussians, scene: Scene, options: ExportOptions, folder: Path, background: Sequence[float], title: str
+    g: Gaussians,
+    scene: Scene,
+    cache: ImageCache,
+    options: ExportOptions,
+    folder: Path,
+    background: Colour,
+    antialiased: bool,
 ) -> list[Exported]:
     """Write every wanted format into `folder`. Splat files are in input coordinates; the page keeps the world's."""
     kept, note = cleaned(g, scene.frame, options)
@@ -83,19 +91,24 @@ def export(
         raise InputError("nothing left to export; loosen export.crop, export.min_opacity or export.max_gaussians")
     folder.mkdir(parents=True, exist_ok=True)
     frame = replace(scene.frame, origin=np.zeros(3)) if options.recenter else scene.frame
-    offset = (scene.frame.origin - frame.origin).tolist()
-    write_json(folder / "frame.json", {"world_to_input": scene.frame.matrix.tolist(), "offset_of_splat_files": offset})
     written = []
-    for name in options.formats:
-        path = folder / SUFFIX[name]
-        try:
+    try:
+        offset = (scene.frame.origin - frame.origin).tolist()
+        matrices = {"world_to_input": scene.frame.matrix.tolist(), "offset_of_splat_files": offset}
+        write_json(folder / "frame.json", matrices)
+        for name in options.formats:
+            path = folder / SUFFIX[name]
+            notes = [note]
             if name == PAGE:
-                write_page(path, kept, page_cameras(scene, options.thumbnails), title=title, background=tuple(background))
+                cameras = page_cameras(scene, cache, background, options.thumbnails)
+                notes += write_page(path, kept, cameras, scene.name, background, NEAR, antialiased).warnings
             else:
                 write_splats(path, in_input_frame(kept, frame))
-        except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror or error}; nothing of it was kept (free space or set out=)") from error
-        written.append(Exported(path, path.stat().st_size, len(kept), note))
+            written.append(Exported(path, path.stat().st_size, len(kept), "; ".join(notes)))
+    except OSError as error:
+        raise InputError(
+            f"cannot write into {folder}: {error.strerror or error}; the file was not begun or is the old one (free space, or set out=)"
+        ) from error
     return written
 
 
@@ -119,6 +132,14 @@ def precision_warning(g: Gaussians, frame: Frame) -> str | None:
     )
 
 
-def page_cameras(scene: Scene, thumbnail: int) -> list[PageCamera]:
-    """The photos' cameras with small pictures of the photos, training views first come as they are named."""
-    raise NotImplementedError
+def page_cameras(scene: Scene, cache: ImageCache, background: Colour, side: int) -> list[PageCamera]:
+    """The photos' cameras in name order, each with a small picture of its photo (none if `side` is 0)."""
+    held = set(scene.test)
+    cameras = []
+    for i, view in enumerate(scene.views):
+        photo = None
+        if side:
+            picture = as_float(target(cache.get(view), background)).numpy()
+            photo = thumbnail((picture * 255 + 0.5).astype(np.uint8), side)
+        cameras.append(PageCamera(view.name, view.camera, photo, i in held))
+    return cameras

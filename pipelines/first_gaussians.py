@@ -9,10 +9,12 @@ import numpy as np
 
 from ..data.errors import InputError
 from ..data.formats import read_splats
-from ..data.formats.ply import holds_splats, read_points_ply
+from ..data.formats.ply_elements import read_header
+from ..data.formats.ply_kind import PlyKind, kind_of
+from ..data.formats.ply_points import read_points_ply
 from ..data.gaussians import Gaussians
 from ..data.hull import visual_hull
-from ..data.images import ImageCache
+from ..data.images.cache import ImageCache
 from ..data.scene import Points, Scene
 from ..distributed import checkpoint
 from ..renderers.splats.initialise import common_view, from_points, sees
@@ -49,7 +51,7 @@ def from_file(path: Path, scene: Scene, options: TrainOptions, say: Callable[[st
         return g
     if not path.exists():
         raise InputError(f"train.init={path}: there is no such file")
-    if path.suffix.lower() == ".ply" and not holds_splats(path):
+    if path.suffix.lower() == ".ply" and kind_of(read_header(path)) in (PlyKind.POINTS, PlyKind.MESH):
         xyz, rgb = read_points_ply(path)
         say(f"starting from {len(xyz)} points of {path.name}")
         return _from_points(Points(scene.frame.to_world(xyz.astype(np.float64)), rgb), scene, options)

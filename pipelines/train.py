@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..data.images import ImageCache
+from ..data.images.cache import ImageCache
 from ..data.scene import Scene, View
 from ..renderers.images.photometric import photometric_loss
 from ..renderers.protocols import Rendered

@@ -32,7 +32,9 @@ class Export:
         g = finished(state.training).gaussians()
         if not options.recenter and (warning := precision_warning(g, state.scene.frame)):
             state.log.warn(warning)
-        written = export(g, state.scene, state.cache, options, state.run.exports, state.background)
+        written = export(
+            g, state.scene, state.cache, options, state.run.exports, state.background, state.renderer.antialiased
+        )
         lost = []
         if "exposure" in state.training.views:
             lost.append("per-photo exposure: its mean is baked into the colours")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...data.capture import load_capture
 from ...data.demo import demo_capture
-from ...data.images import ImageCache
+from ...data.images.cache import ImageCache
 from ...data.report import lines
 from ...data.scene import Scene
 from ..logs.logger import Logger
@@ -36,8 +36,8 @@ def load(state: State) -> State:
 
 def open_capture(data: dict[str, Any], log: Logger) -> Scene:
     if data.get("path") is None:
-        data = data | {"path": str(demo_capture(progress=log.line))}
-    return load_capture(**data, progress=log.line)
+        data = data | {"path": str(demo_capture(progress=log.working))}
+    return load_capture(**data, progress=log.working)
 
 
 def scene_fingerprint(scene: Scene) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ...data.images import ImageCache
+from ...data.images.cache import ImageCache
 from ...data.scene import Scene
 from ...renderers.splats.render import SplatRenderer
 from ..logs.logger import Logger

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from sceneloom.data.images import ImageCache
+from sceneloom.data.images.cache import ImageCache
 from sceneloom.data.scene import Pixels, Points, Query, Scene, View, every_nth
 from sceneloom.pipelines.strategies.growth import Growth
 from sceneloom.pipelines.train import Trainer, TrainOptions
