@@ -80,6 +80,15 @@ class _DiskCache(FunctionCache):
             super().save_overload(sig, data)
 
 
+_kernels: list[Any] = []
+
+
+def compiled() -> tuple[int, int]:
+    """How many specialisations this process has compiled, and how many it has loaded from the disk."""
+    stats = [k.stats for k in _kernels]
+    return sum(sum(s.cache_misses.values()) for s in stats), sum(sum(s.cache_hits.values()) for s in stats)
+
+
 def kernel(function: Callable) -> Any:
     """Decorator: compile for the host on first call, without the GIL, with IEEE divisions, cached on disk."""
     dispatcher = numba.njit(**OPTIONS)(function)
@@ -91,6 +100,7 @@ def kernel(function: Callable) -> Any:
         pass
     finally:
         config.CACHE_DIR = before  # type: ignore[attr-defined]
+    _kernels.append(dispatcher)
     return dispatcher
 
 
