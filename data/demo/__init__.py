@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import InputError
-from .cache import cache_root, cached_folder
+from ..user_cache import cache_dir
+from .cache import cached_folder
 
 
 def demo_capture(
@@ -37,7 +38,7 @@ def demo_capture(
 
         write_capture(folder, width, views, threads, progress)
 
-    return cached_folder(cache_root() / "demo" / _key(width, views), build)
+    return cached_folder(cache_dir("demo") / _key(width, views), build)
 
 
 def _key(width: int, views: int) -> str:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -14,17 +13,6 @@ from pathlib import Path
 
 _MANIFEST = "manifest.json"
 _STALE_SECONDS = 24 * 3600.0
-
-
-def cache_root() -> Path:
-    """The user's cache folder of this program; the environment variable SCENELOOM_CACHE overrides it."""
-    if override := os.environ.get("SCENELOOM_CACHE"):
-        return Path(override).expanduser()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "sceneloom" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "sceneloom"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sceneloom"
 
 
 def cached_folder(folder: Path, build: Callable[[Path], None]) -> Path:

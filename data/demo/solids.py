@@ -1,4 +1,4 @@
-"""The description of a scene in plain numpy: solids are placed one by one and packed into flat arrays for the kernels."""
+"""The description of a scene: solids are placed one by one, then packed into flat arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .kinds import BOX, ELLIPSOID, HANDLE
 Colour = tuple[float, float, float]
 
 
-# One solid: its frame (`turn` takes local to world), a bounding sphere, a range of `segments`, its charts in the light map.
+# One solid: its frame (`turn` takes local to world), a sphere around it, its `segments`, its charts in the light map.
 SOLID = np.dtype(
     [
         ("kind", "i8"),

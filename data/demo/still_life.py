@@ -84,7 +84,7 @@ def _studio(b: Builder) -> None:
         (1.6, -0.1),
         (0, -0.1),
     ]
-    _lathe(b, STUDIO, 0, 0, 0, profile, "#9fb0a8", "#c9b9a0", (256, 96))
+    _lathe(b, STUDIO, 0, 0, 0, profile, "#8fa39b", "#c3bba6", (256, 96))
 
 
 def _table(b: Builder) -> None:
@@ -105,7 +105,7 @@ def _books(b: Builder) -> None:
         _box(b, BOOK, -0.47, 0.30, z + half[2], half, yaw, base, accent, (52, 52))
         z += 2 * half[2]
     _ellipsoid(
-        b, CITRUS, (-0.53, 0.34, z + 0.098), (0.104, 0.104, 0.098), "#f08a1c", "#c95a0c", (48, 28), turned(0, 8, 14)
+        b, CITRUS, (-0.54, 0.36, z + 0.098), (0.104, 0.104, 0.098), "#f08a1c", "#c95a0c", (48, 28), turned(0, 8, 14)
     )
     _ellipsoid(
         b, MARBLE, (-0.36, 0.27, z + 0.045), (0.045, 0.045, 0.045), "#2f7f86", "#f3efe2", (24, 14), turned(0, 40, 0)

@@ -68,7 +68,7 @@ def albedo(solid, p, part):
     if material == CITRUS:
         pores = smoothstep(0.35, 0.75, noise(75 * x, 75 * y, 75 * z))
         patch = fbm(8 * x, 8 * y, 8 * z, 4)
-        c = _scale(_mix(base, accent, patch), 0.78 + 0.34 * pores)
+        c = _scale(_mix(base, accent, 0.25 + 0.5 * patch), 0.80 + 0.30 * pores)
         stem = smoothstep(0.93, 0.97, z / size[2])
         return _mix(c, (0.10, 0.13, 0.04), stem)
     if material == CLOTH:
@@ -81,12 +81,12 @@ def albedo(solid, p, part):
 
 @kernel
 def _studio(x, y, z, base, accent):
-    """Lime-washed plaster: broad clouds, trowel strokes, a few speckles."""
-    cloud = fbm(1.3 * x, 1.3 * y, 1.3 * z, 4)
-    stroke = fbm(4.0 * x + 3.0 * cloud, 4.0 * y - 2.0 * cloud, 7.0 * z, 4)
-    speck = smoothstep(0.70, 0.78, noise(21 * x, 21 * y, 21 * z))
-    c = _mix(base, accent, smoothstep(0.34, 0.66, cloud))
-    return _scale(c, (0.72 + 0.5 * stroke) * (1.0 - 0.16 * speck))
+    """Lime-washed plaster: soft clouds, brush strokes that follow them, fine speckles."""
+    cloud = fbm(0.9 * x + 0.5 * z, 0.9 * y - 0.4 * z, 0.9 * z + 0.3 * x, 3)
+    stroke = fbm(3.1 * x + 2.3 * y + 5.0 * cloud, 3.0 * y - 2.2 * x, 5.0 * z + 4.0 * cloud, 4)
+    speck = smoothstep(0.72, 0.80, noise(17 * x + 9 * y, 17 * y - 9 * x, 19 * z))
+    c = _mix(base, accent, smoothstep(0.30, 0.75, 0.75 * cloud + 0.25 * stroke))
+    return _scale(c, (0.86 + 0.26 * stroke) * (1.0 - 0.10 * speck))
 
 
 @kernel
@@ -142,11 +142,11 @@ def _mug(x, y, z, size, base, accent):
     if not handle and r < 0.1515 and z > 0.2:
         if z < 0.2455:
             foam = smoothstep(0.45, 0.62, fbm(26 * x, 26 * y, 5.0, 4))
-            return _mix((0.055, 0.022, 0.010), (0.42, 0.22, 0.10), 0.25 + 0.65 * foam * smoothstep(0.05, 0.14, r))
+            return _mix((0.055, 0.022, 0.010), (0.42, 0.22, 0.10), 0.12 + 0.6 * foam * smoothstep(0.07, 0.145, r))
         return _scale(accent, 0.92)
     flow = fbm(16 * x, 16 * y, 7 * z, 4)
-    glaze = _scale(base, 0.55 + 0.95 * flow)
-    speck = smoothstep(0.70, 0.76, noise(85 * x, 85 * y, 85 * z))
+    glaze = _scale(base, 0.6 + 0.9 * flow)
+    speck = smoothstep(0.78, 0.84, noise(105 * x + 60 * y, 105 * y - 60 * x, 120 * z))
     if handle:
         return _mix(glaze, accent, 0.6 * speck)
     c = _mix(glaze, accent, 0.6 * speck)

@@ -20,7 +20,7 @@ from .textures import albedo, shine
 _FAR = 1e20
 _LAMP = (-0.46, -0.55, 0.70)  # towards the lamp (normalised below)
 _LAMP_RADIUS = 0.14  # tangent of its half angle: eight degrees, so shadows are soft
-_LAMP_LIGHT = (1.55, 1.36, 1.10)  # irradiance / pi on a surface that faces it
+_LAMP_LIGHT = (1.95, 1.66, 1.28)  # irradiance / pi on a surface that faces it
 
 
 @kernel
@@ -60,7 +60,7 @@ def _misses(bounds, o, d, tmax):
 
 @kernel
 def trace(s, o, d, tmax, any_hit):
-    """The nearest hit of a ray with unit direction: (distance, solid or -1, part). `any_hit` stops at the first found."""
+    """The nearest hit of a ray with unit direction: (distance, solid or -1, part). `any_hit`: any will do."""
     best, found, part = tmax, -1, 0
     for g in range(len(s.groups)):
         group = s.groups[g]
@@ -94,7 +94,7 @@ def sky(d):
     """Radiance of the overcast sky above the studio: brighter and cooler towards the zenith."""
     f = min(max(0.5 + 0.5 * d[2], 0.0), 1.0)
     f = f * f
-    return 0.62 + 0.28 * f, 0.64 + 0.36 * f, 0.66 + 0.50 * f
+    return 0.50 + 0.26 * f, 0.54 + 0.34 * f, 0.58 + 0.46 * f
 
 
 @kernel
