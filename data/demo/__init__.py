@@ -16,14 +16,14 @@ from .cache import cached_folder
 
 
 def demo_capture(
-    progress: Callable[[float, str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
     width: int = 400,
-    views: int = 56,
+    views: int = 48,
     threads: int | None = None,
 ) -> Path:
     """The folder of the demo capture, rendered on first use and checked on later ones.
 
-    progress  called as progress(share done 0..1, what is being done) while rendering
+    progress  told in a few lines how far the rendering is; silent when the capture is already there
     width     of the pictures in pixels; their height is 3/4 of it
     views     number of pictures, on three rings; the first is the one to show
     threads   used for rendering (default: all cores); the result does not depend on it
@@ -38,7 +38,7 @@ def demo_capture(
 
         write_capture(folder, width, views, threads, progress)
 
-    return cached_folder(cache_dir("demo") / _key(width, views), build)
+    return cached_folder(cache_dir("demo", _key(width, views)) / "demo", build)
 
 
 def _key(width: int, views: int) -> str:

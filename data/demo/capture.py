@@ -22,7 +22,6 @@ from .still_life import still_life
 
 DEPTH_UNIT = 1e-4
 _POINT_NOISE = 0.7  # standard deviation in pixels, seen from the view that the point was taken from
-_BAKE_SHARE = 0.35  # of the whole time, for progress
 _OPENGL = np.diag([1.0, -1.0, -1.0, 1.0])
 
 
@@ -31,12 +30,12 @@ def write_capture(
     width: int,
     views: int,
     threads: int | None = None,
-    progress: Callable[[float, str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Renders the demo into an existing empty folder. `progress(share done 0..1, what)` is called from this thread."""
+    """Renders the demo into an existing empty folder. `progress` is told in a few lines how far it is."""
     from PIL import Image
 
-    tell = progress or (lambda share, what: None)
+    tell = progress or (lambda line: None)
     cameras = orbit(views, width)
     fine = min(max(0.6 * width / 400, 0.15), 1.0)
     scene = still_life(fine)
@@ -44,18 +43,18 @@ def write_capture(
     (folder / "depth").mkdir()
     rgbs = np.zeros((views, cameras.height, cameras.width, 3), np.uint8)
     depths = np.zeros((views, cameras.height, cameras.width), np.float32)
-    tell(0.0, "compiling the ray tracer")
+    tell(f"demo: rendering {views} pictures of {cameras.width} x {cameras.height} pixels, kept for next time")
     with workers(threads) as pool:
         rays, lamp_rays = (64, 16) if width >= 200 else (32, 8)
-        light = light_map(scene, rays, lamp_rays, pool, lambda share, what: tell(_BAKE_SHARE * share, what))
-        for done, (i, rgb, depth) in enumerate(pictures(scene, light, cameras, pool)):
+        light = light_map(scene, rays, lamp_rays, pool, tell)
+        for done, (i, rgb, depth) in enumerate(pictures(scene, light, cameras, pool), start=1):
             rgbs[i], depths[i] = rgb, depth
-            tell(_BAKE_SHARE + (1 - _BAKE_SHARE) * done / views, "taking pictures")
+            if done % max(1, views // 4) == 0:
+                tell(f"demo: {done} of {views} pictures taken")
         _save_images(Image, folder, rgbs, depths, pool)
     _save_ply(folder / "points.ply", *sparse_points(cameras, rgbs, depths, count=min(8000, 20 * width)))
     text = json.dumps(_transforms(cameras), indent=2)
     (folder / "transforms.json").write_text(text, encoding="utf-8")
-    tell(1.0, "demo capture ready")
 
 
 def _save_images(Image, folder: Path, rgbs: np.ndarray, depths: np.ndarray, pool: ThreadPoolExecutor) -> None:

@@ -12,7 +12,7 @@ from . import tracer
 from .cameras import Orbit
 from .solids import Packed
 
-Progress = Callable[[float, str], None]
+Progress = Callable[[str], None]
 
 
 def light_map(scene: Packed, rays: int, lamp_rays: int, pool: ThreadPoolExecutor, progress: Progress) -> np.ndarray:
@@ -29,10 +29,9 @@ def light_map(scene: Packed, rays: int, lamp_rays: int, pool: ThreadPoolExecutor
             for i, rows in enumerate(scene.rows)
             for row in range(rows)
         ]
-        for n, job in enumerate(as_completed(jobs)):
+        for job in as_completed(jobs):
             job.result()
-            if n % 256 == 0:
-                progress((bounce + n / len(jobs)) / bounces, "baking light")
+        progress(f"demo: light baked, bounce {bounce + 1} of {bounces}")
         for _ in range(1 if few else 3):  # each pass also reaches one texel further under things
             light = np.zeros_like(baked)
             for i in range(len(scene.solids)):

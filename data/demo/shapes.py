@@ -71,6 +71,7 @@ def hit_box(solid, o, d, tmin, tmax):
 def hit_lathe(solid, segments, o, d, tmin, tmax):
     """(distance, segment index within the object)."""
     best, part = tmax, -1
+    bottom, top = min(o[2], o[2] + tmax * d[2]), max(o[2], o[2] + tmax * d[2])
     dd = d[0] * d[0] + d[1] * d[1]
     od = o[0] * d[0] + o[1] * d[1]
     oo = o[0] * o[0] + o[1] * o[1]
@@ -78,6 +79,8 @@ def hit_lathe(solid, segments, o, d, tmin, tmax):
         seg = segments[solid.first + i]
         r0, z0, r1, z1 = seg[R0], seg[Z0], seg[R1], seg[Z1]
         low, high = min(z0, z1), max(z0, z1)
+        if low > top or high < bottom:  # the ray ends before it comes to this height
+            continue
         if high - low < 1e-7:  # a flat ring
             if abs(d[2]) > 1e-12:
                 t = (z0 - o[2]) / d[2]

@@ -31,14 +31,14 @@ from .solids import Builder, Colour, Packed, Solid, arc, turned
 def still_life(texel_scale: float = 1.0) -> Packed:
     """The packed scene. `texel_scale` sets how fine the light map is (1 for pictures 400 pixels wide)."""
     b = Builder()
-    _studio(b)
-    _table(b)
     _books(b)
     _mug(b, 0.42, -0.36)
     _plant(b, 0.40, 0.42)
     _toy_tower(b, -0.02, 0.12)
     _blocks(b)
     _small_things(b)
+    _table(b)
+    _studio(b)  # last: rays that ended before never come to the wall
     return b.pack(texel_scale)
 
 

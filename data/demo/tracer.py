@@ -275,7 +275,7 @@ def radiance(s, light, o, d):
 @kernel
 def _encode(x):
     """Linear light to an sRGB byte (IEC 61966-2-1), with a gentle shoulder instead of clipping."""
-    x *= 1.08
+    x *= 1.12
     if x > 0.6:
         x = 0.6 + 0.4 * (1.0 - math.exp(-(x - 0.6) / 0.4))
     y = 12.92 * x if x <= 0.0031308 else 1.055 * x ** (1.0 / 2.4) - 0.055
