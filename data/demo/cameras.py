@@ -14,7 +14,7 @@ _FIRST = -62.0  # azimuth of the first view [degrees], the one for covers and RE
 
 @dataclass(frozen=True)
 class Orbit:
-    """Views of one size. poses [n, 4, 4] camera-to-world, OpenCV axes; focal in pixels; principal point in the middle."""
+    """Views of one size. poses [n, 4, 4] camera-to-world (OpenCV axes), focal [px], principal point in the middle."""
 
     poses: np.ndarray
     width: int
@@ -33,7 +33,7 @@ def orbit(views: int, width: int) -> Orbit:
             sway = math.radians(azimuth * 5)  # nobody walks in perfect circles
             pose = look_at(azimuth, elevation + 3.0 * math.sin(sway), distance + 0.07 * math.cos(sway), height)
             poses.append(pose)
-    return Orbit(np.stack(poses), width, round(width * 0.75), 1.06 * width)
+    return Orbit(np.stack(poses), width, round(width * 0.75), 1.0 * width)
 
 
 def look_at(azimuth: float, elevation: float, distance: float, height: float) -> np.ndarray:

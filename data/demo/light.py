@@ -10,15 +10,14 @@ import numpy as np
 
 from . import tracer
 from .cameras import Orbit
-from .kinds import BOX
 from .solids import Packed
 
-Progress = Callable[[float, str], None]
+Progress = Callable[[str], None]
 
 
 def light_map(scene: Packed, rays: int, lamp_rays: int, pool: ThreadPoolExecutor, progress: Progress) -> np.ndarray:
     """Diffuse light and lamp share of every texel, [texels, 5], after the sky, the lamp and two bounces."""
-    texels = int(scene.texel[-1])
+    texels = scene.texels
     light = np.zeros((texels, 5))
     bounces = 3
     for bounce in range(bounces):
@@ -27,19 +26,16 @@ def light_map(scene: Packed, rays: int, lamp_rays: int, pool: ThreadPoolExecutor
         few = bounce + 1 < bounces
         jobs = [
             pool.submit(tracer.bake, scene, light, baked, i, row, rays // 4 if few else rays, lamp_rays)
-            for i in range(len(scene.kind))
-            for row in range(int(scene.high[i]) * (6 if scene.kind[i] == BOX else 1))
+            for i, rows in enumerate(scene.rows)
+            for row in range(rows)
         ]
-        for n, job in enumerate(as_completed(jobs)):
+        for job in as_completed(jobs):
             job.result()
-            if n % 256 == 0:
-                progress((bounce + n / len(jobs)) / bounces, "baking light")
-        for _ in range(3):  # each pass also reaches one texel further under things
+        progress(f"demo: light baked, bounce {bounce + 1} of {bounces}")
+        for _ in range(1 if few else 3):  # each pass also reaches one texel further under things
             light = np.zeros_like(baked)
-            for i in range(len(scene.kind)):
+            for i in range(len(scene.solids)):
                 tracer.smooth(scene, baked, light, i)
-            if not few and _ == 0:
-                break
             baked = light
     return light
 

@@ -9,10 +9,13 @@ import math
 
 from numba import njit
 
+# Numpy's rules for division: no branch that could raise, so loops stay tight and compile sooner.
+kernel = njit(nogil=True, error_model="numpy")
+
 _MASK = 0xFFFFFFFF
 
 
-@njit(nogil=True)
+@kernel
 def hash01(i: int, j: int, k: int) -> float:
     """A uniform number in [0, 1) that depends on three integers."""
     h = (i * 73856093 ^ j * 19349663 ^ k * 83492791) & _MASK
@@ -22,7 +25,7 @@ def hash01(i: int, j: int, k: int) -> float:
     return h / 4294967296.0
 
 
-@njit(nogil=True)
+@kernel
 def noise(x: float, y: float, z: float) -> float:
     """Value noise in [0, 1] with one cell per unit, quintic interpolation (C2)."""
     fx, fy, fz = math.floor(x), math.floor(y), math.floor(z)
@@ -38,7 +41,7 @@ def noise(x: float, y: float, z: float) -> float:
     return (a * (1 - v) + b * v) * (1 - w) + (c * (1 - v) + d * v) * w
 
 
-@njit(nogil=True)
+@kernel
 def fbm(x: float, y: float, z: float, octaves: int) -> float:
     """Fractal noise in [0, 1]: each octave twice as fine and half as strong."""
     total, weight, norm = 0.0, 1.0, 0.0
@@ -50,7 +53,7 @@ def fbm(x: float, y: float, z: float, octaves: int) -> float:
     return total / norm
 
 
-@njit(nogil=True)
+@kernel
 def smoothstep(low: float, high: float, x: float) -> float:
     """0 below `low`, 1 above `high`, a cubic ramp between."""
     t = min(max((x - low) / (high - low), 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""The description of a scene in plain numpy: solids are placed one by one and packed into flat arrays for the kernels."""
+"""The description of a scene: solids are placed one by one, then packed into flat arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -14,32 +14,44 @@ from .kinds import BOX, ELLIPSOID, HANDLE
 Colour = tuple[float, float, float]
 
 
+# One solid: its frame (`turn` takes local to world), a sphere around it, its `segments`, its charts in the light map.
+SOLID = np.dtype(
+    [
+        ("kind", "i8"),
+        ("material", "i8"),
+        ("first", "i8"),
+        ("count", "i8"),
+        ("texel", "i8"),
+        ("wide", "i8"),
+        ("high", "i8"),
+        ("turn", "f8", (3, 3)),
+        ("place", "f8", (3,)),
+        ("size", "f8", (4,)),
+        ("centre", "f8", (3,)),
+        ("radius", "f8"),
+        ("base", "f8", (3,)),
+        ("accent", "f8", (3,)),
+    ]
+)
+# Neighbours in `solids`, from start to before stop, within one sphere.
+GROUP = np.dtype([("centre", "f8", (3,)), ("radius", "f8"), ("start", "i8"), ("stop", "i8")])
+
+
 class Packed(NamedTuple):
-    """What the kernels read; one row per solid unless said otherwise.
+    """What the kernels read: solids [n] SOLID, groups [g] GROUP, lathe segments [m, 10]."""
 
-    kind [n]; turn [n, 3, 3] local -> world; place [n, 3]; size [n, 4]; centre [n, 3] and radius [n] of a bounding sphere;
-    material [n]; base, accent [n, 3] linear colours; first, count [n] of `segments` [m, 10];
-    groups [g, 4] bounding spheres and members [g, 2] (a half-open range of solids);
-    texel [n] first row in the light map, wide, high [n] size of one chart
-    """
-
-    kind: np.ndarray
-    turn: np.ndarray
-    place: np.ndarray
-    size: np.ndarray
-    centre: np.ndarray
-    radius: np.ndarray
-    material: np.ndarray
-    base: np.ndarray
-    accent: np.ndarray
-    first: np.ndarray
-    count: np.ndarray
-    segments: np.ndarray
+    solids: np.ndarray
     groups: np.ndarray
-    members: np.ndarray
-    texel: np.ndarray
-    wide: np.ndarray
-    high: np.ndarray
+    segments: np.ndarray
+
+    @property
+    def rows(self) -> np.ndarray:
+        """How many rows of texels each solid has, over all its charts, [n]."""
+        return self.solids["high"] * np.where(self.solids["kind"] == BOX, 6, 1)
+
+    @property
+    def texels(self) -> int:
+        return int((self.rows * self.solids["wide"]).sum())
 
 
 @dataclass(frozen=True)
@@ -85,46 +97,30 @@ class Builder:
 
     def pack(self, texel_scale: float) -> Packed:
         """Flat arrays; `texel_scale` makes the light map coarser (< 1) or finer (> 1) along each side."""
-        n = len(self.solids)
-        rows: list[np.ndarray] = []
-        first, count = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        for i, solid in enumerate(self.solids):
-            first[i] = sum(map(len, rows))
+        solids = np.zeros(len(self.solids), SOLID)
+        segments: list[np.ndarray] = []
+        texel = 0
+        for row, solid in zip(solids, self.solids, strict=True):
+            for name in ("kind", "material", "turn", "place", "base", "accent"):
+                row[name] = getattr(solid, name)
+            row["size"][: len(solid.size)] = solid.size
+            row["centre"], radius = solid.bounds()
+            row["radius"] = 1.0001 * radius
+            row["wide"], row["high"] = (max(4, round(side * texel_scale)) for side in solid.texels)
+            row["texel"] = texel
+            texel += row["wide"] * row["high"] * (6 if solid.kind == BOX else 1)
             if solid.profile is not None:
-                rows.append(lathe_segments(solid.profile))
-                count[i] = len(rows[-1])
-        wide = np.array([max(4, round(s.texels[0] * texel_scale)) for s in self.solids], np.int64)
-        high = np.array([max(3, round(s.texels[1] * texel_scale)) for s in self.solids], np.int64)
-        charts = np.array([6 if s.kind == BOX else 1 for s in self.solids], np.int64)
-        texel = np.concatenate([[0], np.cumsum(wide * high * charts)])
-        bounds = [s.bounds() for s in self.solids]
-        centre, radius = np.stack([b[0] for b in bounds]), np.array([b[1] for b in bounds]) * 1.0001
-        edges = [*self.starts, n]
-        members = np.array([(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a], np.int64)
-        groups = np.zeros((len(members), 4))
-        for g, (a, b) in enumerate(members):
-            middle = (centre[a:b] - radius[a:b, None]).min(0) / 2 + (centre[a:b] + radius[a:b, None]).max(0) / 2
-            groups[g, :3] = middle
-            groups[g, 3] = (np.linalg.norm(centre[a:b] - middle, axis=1) + radius[a:b]).max()
-        return Packed(
-            kind=np.array([s.kind for s in self.solids], np.int64),
-            turn=np.ascontiguousarray(np.stack([s.turn for s in self.solids]), float),
-            place=np.array([list(s.place) for s in self.solids], float),
-            size=np.array([[*s.size, 0.0, 0.0, 0.0, 0.0][:4] for s in self.solids], float),
-            centre=centre,
-            radius=radius,
-            material=np.array([s.material for s in self.solids], np.int64),
-            base=np.array([s.base for s in self.solids], float),
-            accent=np.array([s.accent for s in self.solids], float),
-            first=first,
-            count=count,
-            segments=np.concatenate(rows) if rows else np.zeros((0, 10)),
-            groups=groups,
-            members=members,
-            texel=texel,
-            wide=wide,
-            high=high,
-        )
+                row["first"] = sum(map(len, segments))
+                segments.append(lathe_segments(solid.profile))
+                row["count"] = len(segments[-1])
+        groups = np.zeros(len(self.starts), GROUP)
+        stops = [*self.starts[1:], len(solids)]
+        for group, start, stop in zip(groups, self.starts, stops, strict=True):
+            centre, radius = solids["centre"][start:stop], solids["radius"][start:stop, None]
+            middle = ((centre - radius).min(0) + (centre + radius).max(0)) / 2
+            group["centre"], group["start"], group["stop"] = middle, start, stop
+            group["radius"] = (np.linalg.norm(centre - middle, axis=1) + radius[:, 0]).max()
+        return Packed(solids, groups, np.concatenate(segments))
 
 
 def lathe_segments(profile: np.ndarray, crease: float = 50.0) -> np.ndarray:

@@ -31,14 +31,14 @@ from .solids import Builder, Colour, Packed, Solid, arc, turned
 def still_life(texel_scale: float = 1.0) -> Packed:
     """The packed scene. `texel_scale` sets how fine the light map is (1 for pictures 400 pixels wide)."""
     b = Builder()
-    _studio(b)
-    _table(b)
     _books(b)
     _mug(b, 0.42, -0.36)
     _plant(b, 0.40, 0.42)
     _toy_tower(b, -0.02, 0.12)
     _blocks(b)
     _small_things(b)
+    _table(b)
+    _studio(b)  # last: rays that ended before never come to the wall
     return b.pack(texel_scale)
 
 
@@ -69,18 +69,22 @@ def _box(b, material, x, y, z, half, yaw, base, accent, texels) -> None:
 
 
 def _ellipsoid(b, material, place, half, base, accent, texels, turn=None) -> None:
-    b.add(
-        Solid(
-            ELLIPSOID, material, place, turned() if turn is None else turn, half, srgb(base), srgb(accent), texels
-        )
-    )
+    b.add(Solid(ELLIPSOID, material, place, turned() if turn is None else turn, half, srgb(base), srgb(accent), texels))
 
 
 def _studio(b: Builder) -> None:
     """A seamless photographer's backdrop, closed all around: floor, sweep and wall, seen from inside."""
     b.group()
-    profile = [(3.6, 3.2), (3.6, 1.6), (3.6, 0.75), *arc(2.75, 0.75, 0.85, -12, -78, 5), (2.75, -0.1), (1.6, -0.1), (0, -0.1)]
-    _lathe(b, STUDIO, 0, 0, 0, profile, "#9fb0a8", "#c9b9a0", (256, 96))
+    profile = [
+        (3.6, 3.2),
+        (3.6, 1.6),
+        (3.6, 0.75),
+        *arc(2.75, 0.75, 0.85, -12, -78, 5),
+        (2.75, -0.1),
+        (1.6, -0.1),
+        (0, -0.1),
+    ]
+    _lathe(b, STUDIO, 0, 0, 0, profile, "#8fa39b", "#c3bba6", (256, 96))
 
 
 def _table(b: Builder) -> None:
@@ -100,8 +104,12 @@ def _books(b: Builder) -> None:
     for half, yaw, base, accent in stack:
         _box(b, BOOK, -0.47, 0.30, z + half[2], half, yaw, base, accent, (52, 52))
         z += 2 * half[2]
-    _ellipsoid(b, CITRUS, (-0.53, 0.34, z + 0.098), (0.104, 0.104, 0.098), "#f08a1c", "#c95a0c", (48, 28), turned(0, 8, 14))
-    _ellipsoid(b, MARBLE, (-0.36, 0.27, z + 0.045), (0.045, 0.045, 0.045), "#2f7f86", "#f3efe2", (24, 14), turned(0, 40, 0))
+    _ellipsoid(
+        b, CITRUS, (-0.54, 0.36, z + 0.098), (0.104, 0.104, 0.098), "#f08a1c", "#c95a0c", (48, 28), turned(0, 8, 14)
+    )
+    _ellipsoid(
+        b, MARBLE, (-0.36, 0.27, z + 0.045), (0.045, 0.045, 0.045), "#2f7f86", "#f3efe2", (24, 14), turned(0, 40, 0)
+    )
 
 
 def _mug(b: Builder, x: float, y: float) -> None:
@@ -173,14 +181,20 @@ def _small_things(b: Builder) -> None:
     b.group()
     _box(b, CLOTH, 0.44, -0.34, 0.006, (0.36, 0.27, 0.006), -20, "#c4483f", "#f5ecdc", (120, 120))
     b.group()
-    _ellipsoid(b, BALL, (-0.50, -0.33, 0.185), (0.185, 0.185, 0.185), "#d94f3a", "#f6ead2", (72, 40), turned(20, 35, 15))
+    _ellipsoid(
+        b, BALL, (-0.50, -0.33, 0.185), (0.185, 0.185, 0.185), "#d94f3a", "#f6ead2", (72, 40), turned(20, 35, 15)
+    )
     b.group()
     _ellipsoid(b, MARBLE, (-0.20, -0.30, 0.05), (0.05, 0.05, 0.05), "#7a3f8f", "#f2e6d8", (24, 14), turned(10, 60, 0))
     _ellipsoid(b, MARBLE, (-0.09, -0.37, 0.04), (0.04, 0.04, 0.04), "#2f8f5b", "#f7f0dc", (24, 14), turned(80, 20, 0))
-    _ellipsoid(b, MARBLE, (0.05, -0.26, 0.045), (0.045, 0.045, 0.045), "#c7752b", "#2b4c7a", (24, 14), turned(40, 70, 0))
+    _ellipsoid(
+        b, MARBLE, (0.05, -0.26, 0.045), (0.045, 0.045, 0.045), "#c7752b", "#2b4c7a", (24, 14), turned(40, 70, 0)
+    )
     b.group()
     pencil = [(0, 0), (0.02, 0), (0.02, 0.05), (0.02, 0.52), (0.006, 0.60), (0, 0.615)]
     _lathe(b, PENCIL, 0.80, -0.16, 0.021, pencil, "#e3b02f", "#2d2a28", (16, 48), turned(75, 90, 0))
     _lathe(b, PENCIL, -0.86, -0.25, 0.021, pencil, "#3d7f66", "#2d2a28", (16, 48), turned(118, 90, 0))
     _ellipsoid(b, CITRUS, (0.06, 0.72, 0.085), (0.115, 0.085, 0.085), "#f2cf3a", "#d9a520", (40, 24), turned(25, 0, 20))
-    _ellipsoid(b, CITRUS, (-0.13, 0.66, 0.098), (0.102, 0.102, 0.098), "#f08a1c", "#c95a0c", (40, 24), turned(70, 20, 0))
+    _ellipsoid(
+        b, CITRUS, (-0.13, 0.66, 0.098), (0.102, 0.102, 0.098), "#f08a1c", "#c95a0c", (40, 24), turned(70, 20, 0)
+    )

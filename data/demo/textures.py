@@ -7,40 +7,41 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from .kinds import BALL, BLOCK, BOOK, CITRUS, CLOTH, LEAF, MARBLE, MUG, PENCIL, POT, STUDIO, TOY, WOOD
-from .noise import fbm, hash01, noise, smoothstep
+from .noise import fbm, hash01, kernel, noise, smoothstep
 
 
-@njit(nogil=True)
+@kernel
 def _mix(a, b, f):
     return a[0] + (b[0] - a[0]) * f, a[1] + (b[1] - a[1]) * f, a[2] + (b[2] - a[2]) * f
 
 
-@njit(nogil=True)
+@kernel
 def _scale(a, f):
     return a[0] * f, a[1] * f, a[2] * f
 
 
-@njit(nogil=True)
+@kernel
 def shine(material):
     """(strength of the clear coat 0..1, sharpness of the lamp's highlight, whether neighbours are mirrored)."""
-    if material == MUG or material == BALL or material == MARBLE:
+    if material in (MUG, BALL, MARBLE):
         return 1.0, 90.0, True
-    if material == TOY or material == BLOCK or material == PENCIL:
+    if material in (TOY, BLOCK, PENCIL):
         return 0.7, 40.0, False
-    if material == CITRUS or material == LEAF:
+    if material in (CITRUS, LEAF):
         return 0.6, 24.0, False
-    if material == WOOD or material == BOOK:
+    if material in (WOOD, BOOK):
         return 0.45, 18.0, False
     return 0.12, 8.0, False
 
 
-@njit(nogil=True)
-def albedo(material, part, p, size, base, accent):
+@kernel
+def albedo(solid, p, part):
     """Linear colour at a local point. `part` is the face of a box or the segment of a lathe."""
     x, y, z = p
+    material, size = solid.material, solid.size
+    base = (solid.base[0], solid.base[1], solid.base[2])
+    accent = (solid.accent[0], solid.accent[1], solid.accent[2])
     if material == STUDIO:
         return _studio(x, y, z, base, accent)
     if material == WOOD:
@@ -67,7 +68,7 @@ def albedo(material, part, p, size, base, accent):
     if material == CITRUS:
         pores = smoothstep(0.35, 0.75, noise(75 * x, 75 * y, 75 * z))
         patch = fbm(8 * x, 8 * y, 8 * z, 4)
-        c = _scale(_mix(base, accent, patch), 0.78 + 0.34 * pores)
+        c = _scale(_mix(base, accent, 0.25 + 0.5 * patch), 0.80 + 0.30 * pores)
         stem = smoothstep(0.93, 0.97, z / size[2])
         return _mix(c, (0.10, 0.13, 0.04), stem)
     if material == CLOTH:
@@ -78,17 +79,17 @@ def albedo(material, part, p, size, base, accent):
     return _mix(base, accent, smoothstep(-0.2, 0.25, swirl))
 
 
-@njit(nogil=True)
+@kernel
 def _studio(x, y, z, base, accent):
-    """Lime-washed plaster: broad clouds, trowel strokes, a few speckles."""
-    cloud = fbm(1.3 * x, 1.3 * y, 1.3 * z, 4)
-    stroke = fbm(4.0 * x + 3.0 * cloud, 4.0 * y - 2.0 * cloud, 7.0 * z, 4)
-    speck = smoothstep(0.70, 0.78, noise(21 * x, 21 * y, 21 * z))
-    c = _mix(base, accent, smoothstep(0.34, 0.66, cloud))
-    return _scale(c, (0.72 + 0.5 * stroke) * (1.0 - 0.16 * speck))
+    """Lime-washed plaster: soft clouds, brush strokes that follow them, fine speckles."""
+    cloud = fbm(0.9 * x + 0.5 * z, 0.9 * y - 0.4 * z, 0.9 * z + 0.3 * x, 3)
+    stroke = fbm(3.1 * x + 2.3 * y + 5.0 * cloud, 3.0 * y - 2.2 * x, 5.0 * z + 4.0 * cloud, 4)
+    speck = smoothstep(0.72, 0.80, noise(17 * x + 9 * y, 17 * y - 9 * x, 19 * z))
+    c = _mix(base, accent, smoothstep(0.30, 0.75, 0.75 * cloud + 0.25 * stroke))
+    return _scale(c, (0.86 + 0.26 * stroke) * (1.0 - 0.10 * speck))
 
 
-@njit(nogil=True)
+@kernel
 def _wood(x, y, z, base, accent):
     """Planks side by side, each cut from another tree: long grain, rings, a few knots, dark joints."""
     width = 0.214
@@ -106,7 +107,7 @@ def _wood(x, y, z, base, accent):
     return _scale(c, 0.35 + 0.65 * joint)
 
 
-@njit(nogil=True)
+@kernel
 def _book(x, y, z, part, size, base, accent):
     """Cloth covers with stamped bands; three sides show paper; the spine is the side at -y."""
     thick = 0.011
@@ -127,15 +128,13 @@ def _book(x, y, z, part, size, base, accent):
     elif part >= 4:  # cover: a double frame and a diamond
         edge = min(size[0] - abs(x), size[1] - abs(y))
         diamond = abs(x) / size[0] + abs(y) / size[1]
-        if abs(edge - 0.032) < 0.005 or abs(edge - 0.048) < 0.003:
-            gold = 1.0
-        elif abs(diamond - 0.52) < 0.035 or diamond < 0.13:
+        if abs(edge - 0.032) < 0.005 or abs(edge - 0.048) < 0.003 or abs(diamond - 0.52) < 0.035 or diamond < 0.13:
             gold = 1.0
     wear = smoothstep(0.55, 0.7, fbm(30 * x, 30 * y, 30 * z, 3))
     return _mix(c, accent, gold * (1.0 - 0.6 * wear))
 
 
-@njit(nogil=True)
+@kernel
 def _mug(x, y, z, size, base, accent):
     """Reactive glaze over a cream body: bare foot, a band of triangles, speckles; coffee inside."""
     r = math.sqrt(x * x + y * y)
@@ -143,11 +142,11 @@ def _mug(x, y, z, size, base, accent):
     if not handle and r < 0.1515 and z > 0.2:
         if z < 0.2455:
             foam = smoothstep(0.45, 0.62, fbm(26 * x, 26 * y, 5.0, 4))
-            return _mix((0.055, 0.022, 0.010), (0.42, 0.22, 0.10), 0.25 + 0.65 * foam * smoothstep(0.05, 0.14, r))
+            return _mix((0.055, 0.022, 0.010), (0.42, 0.22, 0.10), 0.12 + 0.6 * foam * smoothstep(0.07, 0.145, r))
         return _scale(accent, 0.92)
     flow = fbm(16 * x, 16 * y, 7 * z, 4)
-    glaze = _scale(base, 0.55 + 0.95 * flow)
-    speck = smoothstep(0.70, 0.76, noise(85 * x, 85 * y, 85 * z))
+    glaze = _scale(base, 0.6 + 0.9 * flow)
+    speck = smoothstep(0.78, 0.84, noise(105 * x + 60 * y, 105 * y - 60 * x, 120 * z))
     if handle:
         return _mix(glaze, accent, 0.6 * speck)
     c = _mix(glaze, accent, 0.6 * speck)
@@ -165,7 +164,7 @@ def _mug(x, y, z, size, base, accent):
     return _mix(clay, c, foot)
 
 
-@njit(nogil=True)
+@kernel
 def _pot(x, y, z, base, accent):
     r = math.sqrt(x * x + y * y)
     if r < 0.171 and z > 0.2:
@@ -182,11 +181,11 @@ def _pot(x, y, z, base, accent):
     return _scale(c, turning * (0.8 + 0.4 * fbm(30 * x, 30 * y, 30 * z, 3)))
 
 
-@njit(nogil=True)
+@kernel
 def _ball(x, y, z, size, base, accent):
     """Twelve gores in six colours, two rings of dots, caps at the poles."""
     u = math.atan2(y, x) / (2 * math.pi) * 12
-    k = int(math.floor(u)) % 12
+    k = math.floor(u) % 12
     v = z / size[2]
     c = accent
     if k % 2 == 0:
@@ -209,7 +208,7 @@ def _ball(x, y, z, size, base, accent):
     return _scale(c, 0.76 + 0.42 * scuff)
 
 
-@njit(nogil=True)
+@kernel
 def _block(x, y, z, part, size, base, accent):
     """Painted wooden cube: a coloured frame, inside it chequers, bricks or a target, by face."""
     axis = part // 2
@@ -224,14 +223,14 @@ def _block(x, y, z, part, size, base, accent):
             c = _mix(base, accent, 0.5)
     elif edge < 0.68:
         if axis == 0:
-            if (int(math.floor(3 * (u + 1.0))) + int(math.floor(3 * (v + 1.0)))) % 2 == 0:
+            if (math.floor(3 * (u + 1.0)) + math.floor(3 * (v + 1.0))) % 2 == 0:
                 c = _mix(base, (0.02, 0.02, 0.03), 0.25)
         elif axis == 1:
             row = math.floor(3.7 * (v + 1.0))
             brick = 2.1 * (u + 1.0) + 0.5 * (row % 2)
             fu, fv = brick - math.floor(brick), 3.7 * (v + 1.0) - row
             if 0.07 < fu < 0.93 and 0.12 < fv < 0.88:
-                tint = 0.65 + 0.7 * hash01(int(row), int(math.floor(brick)), 5)
+                tint = 0.65 + 0.7 * hash01(int(row), math.floor(brick), 5)
                 c = _scale((0.50, 0.16, 0.09), tint)
         else:
             r = math.sqrt(u * u + v * v)
@@ -243,12 +242,12 @@ def _block(x, y, z, part, size, base, accent):
     return _scale(c, grain)
 
 
-@njit(nogil=True)
+@kernel
 def _gingham(x, y, base, accent):
     """Woven checks with a plain hem: full colour where both threads are dyed, half where one is."""
     cell = 0.042
-    a = 1.0 if int(math.floor(x / cell + 0.5)) % 2 == 0 else 0.0
-    b = 1.0 if int(math.floor(y / cell + 0.5)) % 2 == 0 else 0.0
+    a = 1.0 if math.floor(x / cell + 0.5) % 2 == 0 else 0.0
+    b = 1.0 if math.floor(y / cell + 0.5) % 2 == 0 else 0.0
     f = 0.5 * (a + b)
     if abs(x) > 0.338 or abs(y) > 0.248:
         f = 1.0
@@ -256,7 +255,7 @@ def _gingham(x, y, base, accent):
     return _scale(_mix(accent, base, f), weave * (0.8 + 0.36 * fbm(18 * x, 18 * y, 1.0, 4)))
 
 
-@njit(nogil=True)
+@kernel
 def _pencil(x, y, z, base, accent):
     if z > 0.592:
         return accent
@@ -266,5 +265,5 @@ def _pencil(x, y, z, base, accent):
         if z > 0.032:
             return (0.55, 0.55, 0.52)
         return (0.66, 0.24, 0.24)
-    side = int(math.floor(math.atan2(y, x) / (math.pi / 3))) % 2
+    side = math.floor(math.atan2(y, x) / (math.pi / 3)) % 2
     return _scale(base, (0.8 if side == 0 else 1.0) * (0.8 + 0.35 * fbm(30 * x, 30 * y, 12 * z, 3)))

@@ -11,20 +11,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from .kinds import BOX, ELLIPSOID, HANDLE
-from .noise import hash01
+from .noise import hash01, kernel
 from .shapes import chart, hit_box, hit_ellipsoid, hit_handle, hit_lathe, normal_at, unchart
 from .textures import albedo, shine
 
 _FAR = 1e20
 _LAMP = (-0.46, -0.55, 0.70)  # towards the lamp (normalised below)
 _LAMP_RADIUS = 0.14  # tangent of its half angle: eight degrees, so shadows are soft
-_LAMP_LIGHT = (1.55, 1.36, 1.10)  # irradiance / pi on a surface that faces it
+_LAMP_LIGHT = (1.95, 1.66, 1.28)  # irradiance / pi on a surface that faces it
 
 
-@njit(nogil=True)
+@kernel
 def _local(turn, v):
     return (
         turn[0, 0] * v[0] + turn[1, 0] * v[1] + turn[2, 0] * v[2],
@@ -33,7 +32,7 @@ def _local(turn, v):
     )
 
 
-@njit(nogil=True)
+@kernel
 def _world(turn, v):
     return (
         turn[0, 0] * v[0] + turn[0, 1] * v[1] + turn[0, 2] * v[2],
@@ -42,78 +41,81 @@ def _world(turn, v):
     )
 
 
-@njit(nogil=True)
+@kernel
 def _unit(v):
     n = 1.0 / math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     return v[0] * n, v[1] * n, v[2] * n
 
 
-@njit(nogil=True)
-def _misses(centre, radius, o, d, tmax):
-    x, y, z = centre[0] - o[0], centre[1] - o[1], centre[2] - o[2]
+@kernel
+def _misses(bounds, o, d, tmax):
+    """True where the sphere (a record with centre and radius) does not meet the ray before tmax."""
+    x, y, z = bounds.centre[0] - o[0], bounds.centre[1] - o[1], bounds.centre[2] - o[2]
     along = x * d[0] + y * d[1] + z * d[2]
-    gap = x * x + y * y + z * z - radius * radius
+    gap = x * x + y * y + z * z - bounds.radius * bounds.radius
     if gap <= 0.0:
         return False
     return along < 0.0 or along * along < gap or along - math.sqrt(along * along - gap) > tmax
 
 
-@njit(nogil=True)
+@kernel
 def trace(s, o, d, tmax, any_hit):
-    """The nearest hit of a ray with unit direction: (distance, solid or -1, part). `any_hit` stops at the first found."""
-    best, solid, part = tmax, -1, 0
-    for g in range(s.members.shape[0]):
-        if _misses(s.groups[g], s.groups[g, 3], o, d, best):
+    """The nearest hit of a ray with unit direction: (distance, solid or -1, part). `any_hit`: any will do."""
+    best, found, part = tmax, -1, 0
+    for g in range(len(s.groups)):
+        group = s.groups[g]
+        if _misses(group, o, d, best):
             continue
-        for i in range(s.members[g, 0], s.members[g, 1]):
-            if _misses(s.centre[i], s.radius[i], o, d, best):
+        for i in range(group.start, group.stop):
+            solid = s.solids[i]
+            if _misses(solid, o, d, best):
                 continue
-            turn, place = s.turn[i], s.place[i]
-            lo = _local(turn, (o[0] - place[0], o[1] - place[1], o[2] - place[2]))
-            ld = _local(turn, d)
-            kind, t, f = s.kind[i], _FAR, 0
+            place = solid.place
+            lo = _local(solid.turn, (o[0] - place[0], o[1] - place[1], o[2] - place[2]))
+            ld = _local(solid.turn, d)
+            kind, t, f = solid.kind, _FAR, 0
             if kind == ELLIPSOID:
-                t = hit_ellipsoid(lo, ld, s.size[i], 1e-4, best)
+                t = hit_ellipsoid(solid, lo, ld, 1e-4, best)
             elif kind == BOX:
-                t, f = hit_box(lo, ld, s.size[i], 1e-4, best)
+                t, f = hit_box(solid, lo, ld, 1e-4, best)
             elif kind == HANDLE:
-                t = hit_handle(lo, ld, s.size[i], 1e-4, best)
+                t = hit_handle(solid, lo, ld, 1e-4, best)
             else:
-                t, f = hit_lathe(lo, ld, s.segments, s.first[i], s.count[i], 1e-4, best)
+                t, f = hit_lathe(solid, s.segments, lo, ld, 1e-4, best)
             if t < best:
-                best, solid, part = t, i, f
+                best, found, part = t, i, f
                 if any_hit:
-                    return best, solid, part
-    return best, solid, part
+                    return best, found, part
+    return best, found, part
 
 
-@njit(nogil=True)
+@kernel
 def sky(d):
     """Radiance of the overcast sky above the studio: brighter and cooler towards the zenith."""
     f = min(max(0.5 + 0.5 * d[2], 0.0), 1.0)
     f = f * f
-    return 0.62 + 0.28 * f, 0.64 + 0.36 * f, 0.66 + 0.50 * f
+    return 0.50 + 0.26 * f, 0.54 + 0.34 * f, 0.58 + 0.46 * f
 
 
-@njit(nogil=True)
-def _texel(s, light, i, part, x, y):
+@kernel
+def _texel(solid, part, x, y):
     """Row of texel (x, y): columns wrap around round solids and stop at the edge of a box's face."""
-    w, h = s.wide[i], s.high[i]
-    y = min(max(y, 0), h - 1) if s.kind[i] != HANDLE else y % h
-    if s.kind[i] == BOX:
-        return s.texel[i] + part * w * h + y * w + min(max(x, 0), w - 1)
-    return s.texel[i] + y * w + x % w
+    w, h = solid.wide, solid.high
+    y = min(max(y, 0), h - 1) if solid.kind != HANDLE else y % h
+    if solid.kind == BOX:
+        return solid.texel + part * w * h + y * w + min(max(x, 0), w - 1)
+    return solid.texel + y * w + x % w
 
 
-@njit(nogil=True)
-def _lit(s, light, i, part, u, v):
+@kernel
+def _lit(solid, light, part, u, v):
     """Light map at (u, v), bilinear: diffuse light r, g, b and the visible share of the lamp."""
-    x, y = u * s.wide[i] - 0.5, v * s.high[i] - 0.5
+    x, y = u * solid.wide - 0.5, v * solid.high - 0.5
     x0, y0 = math.floor(x), math.floor(y)
     fx, fy = x - x0, y - y0
     ix, iy = int(x0), int(y0)
-    a, b = light[_texel(s, light, i, part, ix, iy)], light[_texel(s, light, i, part, ix + 1, iy)]
-    c, d = light[_texel(s, light, i, part, ix, iy + 1)], light[_texel(s, light, i, part, ix + 1, iy + 1)]
+    a, b = light[_texel(solid, part, ix, iy)], light[_texel(solid, part, ix + 1, iy)]
+    c, d = light[_texel(solid, part, ix, iy + 1)], light[_texel(solid, part, ix + 1, iy + 1)]
     wa, wb, wc, wd = (1 - fx) * (1 - fy), fx * (1 - fy), (1 - fx) * fy, fx * fy
     return (
         wa * a[0] + wb * b[0] + wc * c[0] + wd * d[0],
@@ -123,19 +125,18 @@ def _lit(s, light, i, part, u, v):
     )
 
 
-@njit(nogil=True)
+@kernel
 def _surface(s, light, o, d, t, i, part):
-    """(local point, local normal, colour, light) at a hit."""
-    place, turn, size = s.place[i], s.turn[i], s.size[i]
+    """(world normal, colour, light) at a hit."""
+    solid = s.solids[i]
+    place, turn = solid.place, solid.turn
     p = _local(turn, (o[0] + t * d[0] - place[0], o[1] + t * d[1] - place[1], o[2] + t * d[2] - place[2]))
-    n = normal_at(s.kind[i], p, part, size, s.segments, s.first[i])
-    u, v = chart(s.kind[i], p, part, size, s.segments, s.first[i])
-    base, accent = s.base[i], s.accent[i]
-    c = albedo(s.material[i], part, p, size, (base[0], base[1], base[2]), (accent[0], accent[1], accent[2]))
-    return p, n, c, _lit(s, light, i, part, u, v)
+    n = _world(turn, normal_at(solid, s.segments, p, part))
+    u, v = chart(solid, s.segments, p, part)
+    return n, albedo(solid, p, part), _lit(solid, light, part, u, v)
 
 
-@njit(nogil=True)
+@kernel
 def _basis(n):
     """Two unit vectors that complete n (Duff et al. 2017)."""
     sign = 1.0 if n[2] >= 0.0 else -1.0
@@ -144,33 +145,34 @@ def _basis(n):
     return (1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0]), (b, sign + n[1] * n[1] * a, -n[1])
 
 
-@njit(nogil=True)
+@kernel
 def _along(p, q, n, x, y, z):
     return p[0] * x + q[0] * y + n[0] * z, p[1] * x + q[1] * y + n[1] * z, p[2] * x + q[2] * y + n[2] * z
 
 
-@njit(nogil=True)
+@kernel
 def bake(s, before, after, i, row, rays, lamp_rays):
     """Light arriving at row `row` of solid i's charts (rows of all six faces of a box run on).
 
     before  [texels, 5] the last bounce's map (zeros at first); after [texels, 5], written in this row:
             r, g, b, lamp share and the share of rays that met the inside of something (a buried texel)
     """
-    wide, high = s.wide[i], s.high[i]
+    solid = s.solids[i]
+    wide, high = solid.wide, solid.high
     part, lamp = row // high, _unit(_LAMP)
     lp, lq = _basis(lamp)
     for column in range(wide):
         u, v = (column + 0.5) / wide, (row % high + 0.5) / high
-        p, piece = unchart(s.kind[i], u, v, part, s.size[i], s.segments, s.first[i], s.count[i])
-        n = _world(s.turn[i], normal_at(s.kind[i], p, piece, s.size[i], s.segments, s.first[i]))
-        at = _world(s.turn[i], p)
+        p, piece = unchart(solid, s.segments, u, v, part)
+        n = _world(solid.turn, normal_at(solid, s.segments, p, piece))
+        at = _world(solid.turn, p)
         o = (
-            at[0] + s.place[i, 0] + 1e-3 * n[0],
-            at[1] + s.place[i, 1] + 1e-3 * n[1],
-            at[2] + s.place[i, 2] + 1e-3 * n[2],
+            at[0] + solid.place[0] + 1e-3 * n[0],
+            at[1] + solid.place[1] + 1e-3 * n[1],
+            at[2] + solid.place[2] + 1e-3 * n[2],
         )
         tp, tq = _basis(n)
-        texel = s.texel[i] + row * wide + column
+        texel = solid.texel + row * wide + column
         shift, spin = hash01(texel, 1, 0), hash01(texel, 2, 0)
         r, g, b, buried = 0.0, 0.0, 0.0, 0.0
         for k in range(rays):
@@ -182,8 +184,7 @@ def bake(s, before, after, i, row, rays, lamp_rays):
             if j < 0:
                 cr, cg, cb = sky(d)
             else:
-                _, m, c, lit = _surface(s, before, o, d, t, j, piece)
-                m = _world(s.turn[j], m)
+                m, c, lit = _surface(s, before, o, d, t, j, piece)
                 if m[0] * d[0] + m[1] * d[1] + m[2] * d[2] > 0.0:
                     buried += 1.0
                     continue
@@ -206,20 +207,21 @@ def bake(s, before, after, i, row, rays, lamp_rays):
         after[texel, 4] = buried / rays
 
 
-@njit(nogil=True)
+@kernel
 def smooth(s, source, target, i):
     """Buried texels take the mean of their open neighbours; the rest get a light 3 x 3 blur among open ones."""
-    charts = 6 if s.kind[i] == BOX else 1
+    solid = s.solids[i]
+    charts = 6 if solid.kind == BOX else 1
     for part in range(charts):
-        for y in range(s.high[i]):
-            for x in range(s.wide[i]):
-                here = _texel(s, source, i, part, x, y)
+        for y in range(solid.high):
+            for x in range(solid.wide):
+                here = _texel(solid, part, x, y)
                 total = 0.0
                 for c in range(5):
                     target[here, c] = 0.0
                 for b in range(-1, 2):
                     for a in range(-1, 2):
-                        near = _texel(s, source, i, part, x + a, y + b)
+                        near = _texel(solid, part, x + a, y + b)
                         if source[near, 4] > 0.25:
                             continue
                         weight = (2.0 - abs(a)) * (2.0 - abs(b))
@@ -234,17 +236,16 @@ def smooth(s, source, target, i):
                         target[here, c] = source[here, c]
 
 
-@njit(nogil=True)
+@kernel
 def radiance(s, light, o, d):
     """Linear light that comes back along a ray from the camera."""
     t, i, part = trace(s, o, d, _FAR, False)
     if i < 0:
         return sky(d)
-    _, m, c, lit = _surface(s, light, o, d, t, i, part)
-    n = _world(s.turn[i], m)
+    n, c, lit = _surface(s, light, o, d, t, i, part)
     facing = -(n[0] * d[0] + n[1] * d[1] + n[2] * d[2])
     r, g, b = c[0] * lit[0], c[1] * lit[1], c[2] * lit[2]
-    coat, sharpness, mirror = shine(s.material[i])
+    coat, sharpness, mirror = shine(s.solids[i].material)
     if facing <= 0.0:
         return r, g, b
     # Schlick (1994) for a coat of refractive index 1.5
@@ -259,7 +260,7 @@ def radiance(s, light, o, d):
         if j < 0:
             mr, mg, mb = sky(e)
         else:
-            _, _, c, other = _surface(s, light, p, e, t, j, part)
+            _, c, other = _surface(s, light, p, e, t, j, part)
             mr, mg, mb = c[0] * other[0], c[1] * other[1], c[2] * other[2]
     lamp = _unit(_LAMP)
     lobe = lit[3] * 0.55 * sharpness * math.exp(sharpness * (e[0] * lamp[0] + e[1] * lamp[1] + e[2] * lamp[2] - 1.0))
@@ -271,17 +272,17 @@ def radiance(s, light, o, d):
     )
 
 
-@njit(nogil=True)
+@kernel
 def _encode(x):
     """Linear light to an sRGB byte (IEC 61966-2-1), with a gentle shoulder instead of clipping."""
-    x *= 1.08
+    x *= 1.12
     if x > 0.6:
         x = 0.6 + 0.4 * (1.0 - math.exp(-(x - 0.6) / 0.4))
     y = 12.92 * x if x <= 0.0031308 else 1.055 * x ** (1.0 / 2.4) - 0.055
     return np.uint8(min(max(y, 0.0), 1.0) * 255.0 + 0.5)
 
 
-@njit(nogil=True)
+@kernel
 def render(s, light, pose, focal, rgb, depth):
     """One picture. pose [3, 4] camera-to-world (OpenCV axes), focal in pixels, the principal point at the middle.
 
@@ -305,7 +306,7 @@ def render(s, light, pose, focal, rgb, depth):
             depth[y, x] = t / math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) if i >= 0 else 0.0
 
 
-@njit(nogil=True)
+@kernel
 def _ray(pose, x, y):
     return (
         pose[0, 0] * x + pose[0, 1] * y + pose[0, 2],
