@@ -95,7 +95,9 @@ class Lens:
         spec = MODELS[self.model]
         if spec.fisheye or not spec.supported:
             return False
-        return not any(v for n, v in zip(spec.names, self.params, strict=True) if n not in ("f", "fx", "fy", "cx", "cy"))
+        return not any(
+            v for n, v in zip(spec.names, self.params, strict=True) if n not in ("f", "fx", "fy", "cx", "cy")
+        )
 
     def scaled(self, width: int, height: int) -> Lens:
         """The same lens for a picture of another size (pixels need not stay square: f becomes fx, fy where it must)."""
@@ -124,7 +126,9 @@ class Lens:
     def require_supported(self) -> Lens:
         if not MODELS[self.model].supported:
             known = ", ".join(n for n, m in MODELS.items() if m.supported)
-            raise InputError(f"camera model {self.model} cannot be undistorted here; undistort the images first ({known} are read)")
+            raise InputError(
+                f"camera model {self.model} cannot be undistorted here; undistort the images first ({known} are read)"
+            )
         return self
 
     def project(self, xy: np.ndarray) -> np.ndarray:

@@ -92,7 +92,9 @@ def read_intrinsics(frame: dict[str, Any], root: dict[str, Any], file: Path) -> 
     fx, fy = number("fl_x"), number("fl_y")
     angle_x, angle_y = _angle(number, "camera_angle_x", "x_fov"), _angle(number, "camera_angle_y", "y_fov")
     if not any((fx, fy, angle_x, angle_y)):
-        raise InputError(f"{file}: no focal length for {frame.get('file_path')}: wanted fl_x or camera_angle_x, in the frame or the root")
+        raise InputError(
+            f"{file}: no focal length for {frame.get('file_path')}: wanted fl_x or camera_angle_x, in the frame or the root"
+        )
     for key, value in (("fl_x", fx), ("fl_y", fy), ("w", width), ("h", height)):
         if value is not None and value <= 0:
             raise InputError(f"{file}: {key}={value} must be positive")

@@ -55,7 +55,13 @@ def list_photos(folder: Path) -> tuple[list[Path], list[Fact]]:
         text = ", ".join(f"{n} {ending}" for ending, n in sorted(other.items()))
         facts.append(Fact("images", f"{sum(other.values())} files that are no photos skipped ({text})"))
     if videos:
-        facts.append(Fact("images", f"{len(videos)} videos skipped (not read; extract frames from them): {some(videos)}", "warning"))
+        facts.append(
+            Fact(
+                "images",
+                f"{len(videos)} videos skipped (not read; extract frames from them): {some(videos)}",
+                "warning",
+            )
+        )
     return photos, facts
 
 
@@ -71,7 +77,9 @@ def read_photos(
     paths, facts = list_photos(folder)
     if not paths:
         reason = facts[-1].text if facts else "the folder is empty"
-        raise InputError(f"no photos in {folder} ({reason}); set data.path to a folder with JPEG, PNG, TIFF or WebP images")
+        raise InputError(
+            f"no photos in {folder} ({reason}); set data.path to a folder with JPEG, PNG, TIFF or WebP images"
+        )
     probes = in_threads(probe, paths)
     names = [p.relative_to(folder).as_posix() for p in paths]
     broken = [f"{n} {p.problem}" for n, p in zip(names, probes, strict=True) if p.problem]
@@ -113,8 +121,8 @@ def _quality(result: SfmResult, count: int, lost: list[str]) -> list[Fact]:
         facts.append(Fact("unposed", f"{len(lost)} photos could not be placed, left out: {some(lost)}", "warning"))
     if len(result.models) > 1:
         sizes = ", ".join(str(m["registered"]) for m in result.models)
-        facts.append(Fact("models", f"the photos fell into {len(result.models)} pieces ({sizes}); took the largest", "warning"))
+        facts.append(
+            Fact("models", f"the photos fell into {len(result.models)} pieces ({sizes}); took the largest", "warning")
+        )
     facts.append(Fact("sfm", f"focal length from EXIF for {result.focal_priors} of {count} photos, then refined"))
     return facts
-
-
