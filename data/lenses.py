@@ -197,13 +197,14 @@ def unbend(lens: Lens, bent: np.ndarray, steps: int = 50, tolerance: float = 1e-
     target = np.asarray(bent, np.float64)
     uv = target.copy()
     h = 1e-6
+    along_u, along_v = np.array([h, 0.0]), np.array([0.0, h])
     with np.errstate(all="ignore"):
         for _ in range(steps):
             miss = bend(lens, uv) - target
             if np.nanmax(np.abs(miss), initial=0.0) < 0.01 * tolerance:
                 break
-            du = (bend(lens, uv + (h, 0.0)) - bend(lens, uv - (h, 0.0))) / (2 * h)
-            dv = (bend(lens, uv + (0.0, h)) - bend(lens, uv - (0.0, h))) / (2 * h)
+            du = (bend(lens, uv + along_u) - bend(lens, uv - along_u)) / (2 * h)
+            dv = (bend(lens, uv + along_v) - bend(lens, uv - along_v)) / (2 * h)
             det = du[..., 0] * dv[..., 1] - du[..., 1] * dv[..., 0]
             step_u = (miss[..., 0] * dv[..., 1] - miss[..., 1] * dv[..., 0]) / det
             step_v = (miss[..., 1] * du[..., 0] - miss[..., 0] * du[..., 1]) / det

@@ -71,9 +71,13 @@ def read_colmap(path: Path, image_path: Path | None = None) -> Capture:
     if file := find_file(model, "points3D"):
         points, track = read_points(file)
         if len(points):
-            text = f"{len(points)} points, {int(track.sum())} observations, mean reprojection error {np.mean(points.error):.3f} px"
+            text = f"{len(points)} points, {int(track.sum())} observations, mean reprojection error {_mean(points.error):.3f} px"
             facts.append(Fact("sfm", text))
     return Capture("colmap", root, tuple(shots), points, tuple(facts), folders=_unique(folder.parent, root, folder))
+
+
+def _mean(error: np.ndarray | None) -> float:
+    return float("nan") if error is None else float(np.mean(error))
 
 
 def _unique(*folders: Path) -> tuple[Path, ...]:

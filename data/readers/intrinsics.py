@@ -42,7 +42,8 @@ class PartialLens:
             fx = 0.5 * w / math.tan(0.5 * self.angle_x) if self.angle_x else None
             fy = 0.5 * h / math.tan(0.5 * self.angle_y) if self.angle_y else None
         fx, fy = (fy if fx is None else fx), (fx if fy is None else fy)
-        assert fx is not None and fy is not None  # read_intrinsics refuses frames without any focal length
+        assert fx is not None, "read_intrinsics refuses frames without any focal length"
+        assert fy is not None
         cx = 0.5 * w if self.cx is None else self.cx
         cy = 0.5 * h if self.cy is None else self.cy
         k1, k2, k3, k4, k5, k6, p1, p2 = self.coefficients

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-
 from ..errors import InputError
 from ..images.masks import MASK_FOLDERS
 from ..images.probe import in_threads, is_image, probe
@@ -17,8 +16,9 @@ from .colmap_files import find_file, read_cameras, read_images, read_points
 from .stated import Capture, KnownLens, Shot, some
 
 VIDEO_ENDINGS = (".mp4", ".mov", ".avi", ".mkv", ".m4v", ".webm")
-_POOR_ERROR = 2.0
-_POOR_SHARE = 0.8
+_POOR_ERROR = 2.0  # px; more is a warning
+_POOR_SHARE = 0.8  # of the photos; fewer is a warning
+_POINTS_PER_PHOTO = 50  # a model with fewer, of less than half of the photos, is chance: refused
 
 
 def photo_folder(path: Path) -> Path:
@@ -89,12 +89,24 @@ def read_photos(
         facts.append(Fact("broken", f"{len(broken)} of {len(paths)} photos skipped: {some(broken)}", "warning"))
     photos = [Photo(n, f, p) for n, f, p in zip(names, paths, probes, strict=True) if not p.problem]
     result = reconstruct(photos, sfm or SfmOptions(), progress=progress)
+    _require_sound(result, len(photos))
     shots = _shots(photos, result)
     placed = {s.name for s in shots}
     facts += _quality(result, len(photos), [p.name for p in photos if p.name not in placed])
     points, _ = read_points(result.model / "points3D.bin")
     root = path if path.name else path.resolve()
     return Capture("photos", root, shots, points, tuple(facts), upright=True, folders=(folder.parent, folder, path))
+
+
+def _require_sound(result: SfmResult, count: int) -> None:
+    """Refuse what a few chance matches can make of photos that do not overlap."""
+    best = result.models[0]
+    placed, points = best["registered"], best["points"]
+    if placed < 2 or (2 * placed < count and points < _POINTS_PER_PHOTO * placed):
+        raise InputError(
+            f"the {count} photos do not overlap enough: only {placed} could be placed, by {points} points, which is no more "
+            "than chance. Neighbouring photos should share most of what they show; add photos in between (data.path)"
+        )
 
 
 def _shots(photos: list[Photo], result: SfmResult) -> tuple[Shot, ...]:

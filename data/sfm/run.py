@@ -185,12 +185,15 @@ def _run_child(job: Path, progress: Progress) -> dict[str, Any]:
         encoding="utf-8",
         errors="replace",
     )
-    assert child.stdin and child.stdout and child.stderr
+    assert child.stdin is not None
+    assert child.stdout is not None
+    assert child.stderr is not None
     last: deque[str] = deque(maxlen=30)
     stage = ["features", 0, 1]
+    log_lines = child.stderr
 
     def follow_log() -> None:
-        for line in child.stderr or ():
+        for line in log_lines:
             last.append(line.rstrip())
             if found := _COUNTERS.search(line):
                 file, _, block, blocks = found.groups()
