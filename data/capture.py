@@ -153,7 +153,8 @@ def _usable(capture: Capture, strict: bool, min_views: int, facts: list[Fact]) -
     if missing and (strict or len(missing) == len(listed)):
         raise InputError(
             f"{len(missing)} of {len(listed)} listed images are not on disk ({some(missing, len(missing) if strict else 3)}); "
-            f"looked beside {capture.root}, set data.image_path to their folder" + (" or data.strict=false" if strict else "")
+            f"looked beside {capture.root}, set data.image_path to their folder"
+            + (" or data.strict=false" if strict else "")
         )
     found = [s for s in listed if s.path is not None]
     probes = in_threads(lambda s: probe(s.path), found)  # pyright: ignore[reportArgumentType]
@@ -177,7 +178,14 @@ def _usable(capture: Capture, strict: bool, min_views: int, facts: list[Fact]) -
     if capture.kind != "photos":
         facts.insert(1, Fact("images", text))
     if missing:
-        facts.insert(2, Fact("missing", f"{len(missing)} of {len(listed)} listed images not on disk, skipped: {some(missing)}", "warning"))
+        facts.insert(
+            2,
+            Fact(
+                "missing",
+                f"{len(missing)} of {len(listed)} listed images not on disk, skipped: {some(missing)}",
+                "warning",
+            ),
+        )
     if broken:
         facts.append(Fact("broken", f"{len(broken)} images unusable, skipped: {some(broken)}", "warning"))
     for what, names in refused.items():
@@ -224,5 +232,7 @@ def _split(shots: list[Shot], every: int) -> tuple[tuple[int, ...], str]:
     if len(shots) < 3:
         return (), "too few views to hold any out"
     if every == 1:
-        raise InputError("data.every=1 would hold out every view and leave none to train on; wanted 2 or more, or 0 for none")
+        raise InputError(
+            "data.every=1 would hold out every view and leave none to train on; wanted 2 or more, or 0 for none"
+        )
     return every_nth(len(shots), every), f"every {every}th in name order" if every else "data.every=0"

@@ -66,7 +66,9 @@ def _fit(shot: Shot, probe: Probe, vote: bool | None, turn_open: bool, upright: 
     lens = shot.lens.complete(width, height)
     _check(lens, shot.name)
     rescaled = (lens.width, lens.height) != (width, height)
-    return Fitted(lens.scaled(width, height) if rescaled else lens, orientation, vote is None and probe.orientation != 1, rescaled)
+    return Fitted(
+        lens.scaled(width, height) if rescaled else lens, orientation, vote is None and probe.orientation != 1, rescaled
+    )
 
 
 def _check(lens: Lens, name: str) -> None:

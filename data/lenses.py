@@ -95,7 +95,9 @@ class Lens:
         spec = MODELS[self.model]
         if spec.fisheye or not spec.supported:
             return False
-        return not any(v for n, v in zip(spec.names, self.params, strict=True) if n not in ("f", "fx", "fy", "cx", "cy"))
+        return not any(
+            v for n, v in zip(spec.names, self.params, strict=True) if n not in ("f", "fx", "fy", "cx", "cy")
+        )
 
     def scaled(self, width: int, height: int) -> Lens:
         """The same lens for a picture of another size (pixels need not stay square: f becomes fx, fy where it must)."""
@@ -124,7 +126,9 @@ class Lens:
     def require_supported(self) -> Lens:
         if not MODELS[self.model].supported:
             known = ", ".join(n for n, m in MODELS.items() if m.supported)
-            raise InputError(f"camera model {self.model} cannot be undistorted here; undistort the images first ({known} are read)")
+            raise InputError(
+                f"camera model {self.model} cannot be undistorted here; undistort the images first ({known} are read)"
+            )
         return self
 
     def project(self, xy: np.ndarray) -> np.ndarray:
@@ -193,13 +197,14 @@ def unbend(lens: Lens, bent: np.ndarray, steps: int = 50, tolerance: float = 1e-
     target = np.asarray(bent, np.float64)
     uv = target.copy()
     h = 1e-6
+    along_u, along_v = np.array([h, 0.0]), np.array([0.0, h])
     with np.errstate(all="ignore"):
         for _ in range(steps):
             miss = bend(lens, uv) - target
             if np.nanmax(np.abs(miss), initial=0.0) < 0.01 * tolerance:
                 break
-            du = (bend(lens, uv + (h, 0.0)) - bend(lens, uv - (h, 0.0))) / (2 * h)
-            dv = (bend(lens, uv + (0.0, h)) - bend(lens, uv - (0.0, h))) / (2 * h)
+            du = (bend(lens, uv + along_u) - bend(lens, uv - along_u)) / (2 * h)
+            dv = (bend(lens, uv + along_v) - bend(lens, uv - along_v)) / (2 * h)
             det = du[..., 0] * dv[..., 1] - du[..., 1] * dv[..., 0]
             step_u = (miss[..., 0] * dv[..., 1] - miss[..., 1] * dv[..., 0]) / det
             step_v = (miss[..., 1] * du[..., 0] - miss[..., 0] * du[..., 1]) / det

@@ -35,7 +35,12 @@ def exif_facts(probes: Sequence[Probe], fitted: Sequence[Fitted]) -> list[Fact]:
     if not tagged:
         return []
     turned = sum(f.orientation != 1 for f in fitted)
-    facts = [Fact("exif", f"{tagged} photos carry an EXIF orientation; {turned} turned upright, {tagged - turned} taken as stored")]
+    facts = [
+        Fact(
+            "exif",
+            f"{tagged} photos carry an EXIF orientation; {turned} turned upright, {tagged - turned} taken as stored",
+        )
+    ]
     if unclear := sum(f.ambiguous and f.orientation == 1 for f in fitted):
         text = f"{unclear} photos match their camera with and without the EXIF turn; taken as stored, as COLMAP does"
         facts.append(Fact("exif", text, "warning"))
@@ -92,7 +97,11 @@ def resolution_facts(lenses: Sequence[Lens], views: Sequence[View], downscale: f
 
 def alpha_facts(probes: Sequence[Probe]) -> list[Fact]:
     count = sum(p.alpha for p in probes)
-    return [Fact("alpha", f"{count} of {len(probes)} images have transparency; their colour is premultiplied")] if count else []
+    return (
+        [Fact("alpha", f"{count} of {len(probes)} images have transparency; their colour is premultiplied")]
+        if count
+        else []
+    )
 
 
 def mask_facts(views: Sequence[View], files: int, inverted: bool) -> list[Fact]:
@@ -116,7 +125,12 @@ def mask_facts(views: Sequence[View], files: int, inverted: bool) -> list[Fact]:
 
 
 def point_facts(points: Points, views: Sequence[View], frame: Frame) -> list[Fact]:
-    facts = [Fact("frame", f"world = (input - {np.array2string(frame.origin, precision=6, separator=', ')}) / {frame.scale:.6g}")]
+    facts = [
+        Fact(
+            "frame",
+            f"world = (input - {np.array2string(frame.origin, precision=6, separator=', ')}) / {frame.scale:.6g}",
+        )
+    ]
     if len(points) == 0:
         text = "no sparse points: Gaussians will start at random inside what the cameras see"
         return [*facts, Fact("points", text, "warning")]
@@ -127,11 +141,15 @@ def point_facts(points: Points, views: Sequence[View], frame: Frame) -> list[Fac
         facts.append(Fact("points", f"only {len(points)} sparse points", "warning"))
     seen = share_in_front(np.stack([v.camera.world_to_camera for v in views]), points.xyz)
     if seen < 0.5:
-        facts.append(Fact("points", f"only {seen:.0%} of the points lie before any camera: check the poses' axes", "warning"))
+        facts.append(
+            Fact("points", f"only {seen:.0%} of the points lie before any camera: check the poses' axes", "warning")
+        )
     return facts
 
 
 def split_facts(views: int, test: tuple[int, ...], how: str) -> list[Fact]:
     if not test:
-        return [Fact("split", f"{views} views train, none held out ({how}): there will be no held-out metrics", "warning")]
+        return [
+            Fact("split", f"{views} views train, none held out ({how}): there will be no held-out metrics", "warning")
+        ]
     return [Fact("split", f"{views - len(test)} views train, {len(test)} held out ({how})")]

@@ -33,7 +33,9 @@ def _to_8bit(image: Any, path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     if mode.startswith("I"):  # I;16, I;16B, I: Pillow's own convert() saturates at 255
         grey = np.asarray(image).astype(np.int64)
         if grey.min() < 0 or grey.max() > 65535:
-            raise InputError(f"{path}: {mode} pixels outside 0..65535 cannot be read as 16-bit grey; save as 8 or 16 bit")
+            raise InputError(
+                f"{path}: {mode} pixels outside 0..65535 cannot be read as 16-bit grey; save as 8 or 16 bit"
+            )
         grey8 = ((grey * 255 + 32767) // 65535).astype(np.uint8)
         return np.repeat(grey8[..., None], 3, axis=2), None
     if mode == "F":

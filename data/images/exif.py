@@ -78,7 +78,8 @@ def _number(value: Any) -> float | None:
 def _place(gps: dict[int, Any]) -> tuple[float, float, float | None] | None:
     try:
         latitude, longitude = (
-            sum(float(part) / 60**i for i, part in enumerate(gps[tag])) * (-1 if str(gps[tag - 1]).upper() in "SW" else 1)
+            sum(float(part) / 60**i for i, part in enumerate(gps[tag]))
+            * (-1 if str(gps[tag - 1]).upper() in "SW" else 1)
             for tag in (2, 4)
         )
         altitude = float(gps[6]) * (-1 if gps.get(5) in (1, b"\x01") else 1) if 6 in gps else None

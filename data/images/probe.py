@@ -63,7 +63,8 @@ def probe(path: Path) -> Probe:
             return Probe(problem="the file is empty (0 bytes)")
         with open_image(path) as image:
             width, height = image.size
-            orientation = image.getexif().get(_ORIENTATION_TAG, 1)
+            tagged = image.format != "PNG" or "exif" in image.info  # asked of a PNG without, Pillow decodes it all
+            orientation = image.getexif().get(_ORIENTATION_TAG, 1) if tagged else 1
             alpha = image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
             kind = image.format
             mode = image.mode

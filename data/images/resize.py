@@ -24,7 +24,7 @@ def shrink(image: np.ndarray, width: int, height: int) -> np.ndarray:
 def nearest(mask: np.ndarray, width: int, height: int) -> np.ndarray:
     """[H, W] of any type -> [height, width], each pixel the one under its centre."""
     H, W = mask.shape
-    if (H, W) == (height, width):
+    if (height, width) == (H, W):
         return mask
     rows = ((np.arange(height) + 0.5) * H / height).astype(np.int64)
     columns = ((np.arange(width) + 0.5) * W / width).astype(np.int64)

@@ -43,7 +43,9 @@ class PhotoSource:
         image = turn(image, self.orientation)
         if self.lens is not None and image.shape[:2] != (self.lens.height, self.lens.width):
             h, w = image.shape[:2]
-            raise InputError(f"{self.path} changed: {w}x{h} now, {self.lens.width}x{self.lens.height} when it was listed")
+            raise InputError(
+                f"{self.path} changed: {w}x{h} now, {self.lens.width}x{self.lens.height} when it was listed"
+            )
         mask = self._mask(stored, image.shape[:2])
         if self.lens is not None:
             image = undistort(image, self.lens)

@@ -2,7 +2,7 @@
 
 The new K is chosen so that every output pixel lies inside the photo (the largest upright rectangle inscribed in the undistorted
 outline, principal point free). Where that would throw away too much of the photo, K stays and a validity mask goes with it.
-The map is computed in float64 at every 4th pixel and interpolated between: below 0.01 px of error for ordinary lenses.
+The map is computed in float64 at every 4th pixel and interpolated between: at 640x480 below 0.002 px of error for ordinary lenses, 0.02 for fisheyes.
 """
 
 from __future__ import annotations

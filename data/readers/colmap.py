@@ -64,16 +64,20 @@ def read_colmap(path: Path, image_path: Path | None = None) -> Capture:
         facts.append(Fact("cameras", text, "warning"))
     unposed = sorted(present - {s.name for s in shots})
     if unposed:
-        facts.append(Fact("unposed", f"{len(unposed)} images in {folder.name or folder} have no pose, ignored: {some(unposed)}"))
+        facts.append(
+            Fact("unposed", f"{len(unposed)} images in {folder.name or folder} have no pose, ignored: {some(unposed)}")
+        )
     points = NO_POINTS
     if file := find_file(model, "points3D"):
         points, track = read_points(file)
         if len(points):
-            text = (
-                f"{len(points)} points, {int(track.sum())} observations, mean reprojection error {np.mean(points.error):.3f} px"
-            )
+            text = f"{len(points)} points, {int(track.sum())} observations, mean reprojection error {_mean(points.error):.3f} px"
             facts.append(Fact("sfm", text))
     return Capture("colmap", root, tuple(shots), points, tuple(facts), folders=_unique(folder.parent, root, folder))
+
+
+def _mean(error: np.ndarray | None) -> float:
+    return float("nan") if error is None else float(np.mean(error))
 
 
 def _unique(*folders: Path) -> tuple[Path, ...]:
@@ -127,7 +131,9 @@ def _image_folder(
     best = max(range(len(candidates)), key=lambda i: counts[i], default=None)
     if best is None or counts[best] == 0:
         searched = ", ".join(str(c) for c in candidates) or str(path)
-        facts.append(Fact("images", f"none of the {len(names)} listed images was found; searched {searched}", "warning"))
+        facts.append(
+            Fact("images", f"none of the {len(names)} listed images was found; searched {searched}", "warning")
+        )
         return (candidates[0] if candidates else root), set()
     folder = candidates[best]
     if folder in (model, path, root) and folder.name and not any(n.count("/") for n in names):

@@ -100,7 +100,9 @@ class _Bytes:
         return raw.decode("utf-8", errors="surrogateescape")
 
     def damaged(self) -> InputError:
-        return InputError(f"{self.path} ends too early ({len(self.data)} bytes): the file is damaged or not COLMAP's; export it again")
+        return InputError(
+            f"{self.path} ends too early ({len(self.data)} bytes): the file is damaged or not COLMAP's; export it again"
+        )
 
 
 _COUNT, _CAMERA, _IMAGE, _POINT = (struct.Struct(s) for s in ("<Q", "<IiQQ", "<I7dI", "<Q3d3BdQ"))
@@ -111,7 +113,9 @@ def _cameras_bin(path: Path) -> dict[int, Lens]:
     for _ in range(f.take(_COUNT)[0]):
         camera, model, width, height = f.take(_CAMERA)
         if model not in _BY_ID:
-            raise InputError(f"{path}: camera {camera} has the unknown model number {model}; known are {sorted(_BY_ID)}")
+            raise InputError(
+                f"{path}: camera {camera} has the unknown model number {model}; known are {sorted(_BY_ID)}"
+            )
         name = _BY_ID[model]
         params = f.take(struct.Struct(f"<{len(MODELS[name].names)}d"))
         cameras[camera] = Lens(name, params, width, height)

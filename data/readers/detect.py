@@ -46,13 +46,17 @@ def _detect_file(path: Path) -> tuple[str, str]:
             raise InputError(f"{path} is not readable JSON: {e}") from None
         if isinstance(document, dict) and "frames" in document:
             return "transforms", "the file lists frames"
-        raise InputError(f"{path} has no 'frames': not a transforms.json; wanted a file of nerfstudio, instant-ngp or Blender")
+        raise InputError(
+            f"{path} has no 'frames': not a transforms.json; wanted a file of nerfstudio, instant-ngp or Blender"
+        )
     if ending in VIDEO_ENDINGS:
         raise InputError(
             f"{path} is a video, which is not read; extract frames into a folder (ffmpeg -i {path.name} -r 2 frames/%04d.jpg) "
             "and give that as data.path"
         )
-    raise InputError(f"data.path={path} is a single {ending or 'unnamed'} file; wanted a folder of photos, a capture folder or a transforms.json")
+    raise InputError(
+        f"data.path={path} is a single {ending or 'unnamed'} file; wanted a folder of photos, a capture folder or a transforms.json"
+    )
 
 
 def _near(path: Path) -> str:

@@ -42,7 +42,8 @@ class PartialLens:
             fx = 0.5 * w / math.tan(0.5 * self.angle_x) if self.angle_x else None
             fy = 0.5 * h / math.tan(0.5 * self.angle_y) if self.angle_y else None
         fx, fy = (fy if fx is None else fx), (fx if fy is None else fy)
-        assert fx is not None and fy is not None  # read_intrinsics refuses frames without any focal length
+        assert fx is not None, "read_intrinsics refuses frames without any focal length"
+        assert fy is not None
         cx = 0.5 * w if self.cx is None else self.cx
         cy = 0.5 * h if self.cy is None else self.cy
         k1, k2, k3, k4, k5, k6, p1, p2 = self.coefficients
@@ -92,7 +93,9 @@ def read_intrinsics(frame: dict[str, Any], root: dict[str, Any], file: Path) -> 
     fx, fy = number("fl_x"), number("fl_y")
     angle_x, angle_y = _angle(number, "camera_angle_x", "x_fov"), _angle(number, "camera_angle_y", "y_fov")
     if not any((fx, fy, angle_x, angle_y)):
-        raise InputError(f"{file}: no focal length for {frame.get('file_path')}: wanted fl_x or camera_angle_x, in the frame or the root")
+        raise InputError(
+            f"{file}: no focal length for {frame.get('file_path')}: wanted fl_x or camera_angle_x, in the frame or the root"
+        )
     for key, value in (("fl_x", fx), ("fl_y", fy), ("w", width), ("h", height)):
         if value is not None and value <= 0:
             raise InputError(f"{file}: {key}={value} must be positive")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-
 from ..errors import InputError
 from ..images.masks import MASK_FOLDERS
 from ..images.probe import in_threads, is_image, probe
@@ -17,8 +16,9 @@ from .colmap_files import find_file, read_cameras, read_images, read_points
 from .stated import Capture, KnownLens, Shot, some
 
 VIDEO_ENDINGS = (".mp4", ".mov", ".avi", ".mkv", ".m4v", ".webm")
-_POOR_ERROR = 2.0
-_POOR_SHARE = 0.8
+_POOR_ERROR = 2.0  # px; more is a warning
+_POOR_SHARE = 0.8  # of the photos; fewer is a warning
+_POINTS_PER_PHOTO = 50  # a model with fewer, of less than half of the photos, is chance: refused
 
 
 def photo_folder(path: Path) -> Path:
@@ -55,7 +55,13 @@ def list_photos(folder: Path) -> tuple[list[Path], list[Fact]]:
         text = ", ".join(f"{n} {ending}" for ending, n in sorted(other.items()))
         facts.append(Fact("images", f"{sum(other.values())} files that are no photos skipped ({text})"))
     if videos:
-        facts.append(Fact("images", f"{len(videos)} videos skipped (not read; extract frames from them): {some(videos)}", "warning"))
+        facts.append(
+            Fact(
+                "images",
+                f"{len(videos)} videos skipped (not read; extract frames from them): {some(videos)}",
+                "warning",
+            )
+        )
     return photos, facts
 
 
@@ -71,7 +77,9 @@ def read_photos(
     paths, facts = list_photos(folder)
     if not paths:
         reason = facts[-1].text if facts else "the folder is empty"
-        raise InputError(f"no photos in {folder} ({reason}); set data.path to a folder with JPEG, PNG, TIFF or WebP images")
+        raise InputError(
+            f"no photos in {folder} ({reason}); set data.path to a folder with JPEG, PNG, TIFF or WebP images"
+        )
     probes = in_threads(probe, paths)
     names = [p.relative_to(folder).as_posix() for p in paths]
     broken = [f"{n} {p.problem}" for n, p in zip(names, probes, strict=True) if p.problem]
@@ -81,12 +89,24 @@ def read_photos(
         facts.append(Fact("broken", f"{len(broken)} of {len(paths)} photos skipped: {some(broken)}", "warning"))
     photos = [Photo(n, f, p) for n, f, p in zip(names, paths, probes, strict=True) if not p.problem]
     result = reconstruct(photos, sfm or SfmOptions(), progress=progress)
+    _require_sound(result, len(photos))
     shots = _shots(photos, result)
     placed = {s.name for s in shots}
     facts += _quality(result, len(photos), [p.name for p in photos if p.name not in placed])
     points, _ = read_points(result.model / "points3D.bin")
     root = path if path.name else path.resolve()
     return Capture("photos", root, shots, points, tuple(facts), upright=True, folders=(folder.parent, folder, path))
+
+
+def _require_sound(result: SfmResult, count: int) -> None:
+    """Refuse what a few chance matches can make of photos that do not overlap."""
+    best = result.models[0]
+    placed, points = best["registered"], best["points"]
+    if placed < 2 or (2 * placed < count and points < _POINTS_PER_PHOTO * placed):
+        raise InputError(
+            f"the {count} photos do not overlap enough: only {placed} could be placed, by {points} points, which is no more "
+            "than chance. Neighbouring photos should share most of what they show; add photos in between (data.path)"
+        )
 
 
 def _shots(photos: list[Photo], result: SfmResult) -> tuple[Shot, ...]:
@@ -113,8 +133,8 @@ def _quality(result: SfmResult, count: int, lost: list[str]) -> list[Fact]:
         facts.append(Fact("unposed", f"{len(lost)} photos could not be placed, left out: {some(lost)}", "warning"))
     if len(result.models) > 1:
         sizes = ", ".join(str(m["registered"]) for m in result.models)
-        facts.append(Fact("models", f"the photos fell into {len(result.models)} pieces ({sizes}); took the largest", "warning"))
+        facts.append(
+            Fact("models", f"the photos fell into {len(result.models)} pieces ({sizes}); took the largest", "warning")
+        )
     facts.append(Fact("sfm", f"focal length from EXIF for {result.focal_priors} of {count} photos, then refined"))
     return facts
-
-

@@ -31,7 +31,9 @@ class Resolver:
         candidates = [base / clean]
         if self.image_path is not None:
             parts = PurePosixPath(clean).parts
-            candidates = [self.image_path.joinpath(*parts[i:]) for i in range(len(parts)) if parts[i] != "/"] + candidates
+            candidates = [
+                self.image_path.joinpath(*parts[i:]) for i in range(len(parts)) if parts[i] != "/"
+            ] + candidates
         for candidate in candidates:
             if found := self._on_disk(candidate, listed):
                 self.folders_used.add(found.parent)

@@ -53,12 +53,18 @@ def read_transforms(path: Path, image_path: Path | None = None) -> Capture:
     if not shots:
         raise InputError(f"{', '.join(str(f) for f in used.values())}: no frames; nothing to reconstruct from")
     if repeated:
-        facts.append(Fact("images", f"{len(repeated)} listed more than once, the first taken: {some(repeated)}", "warning"))
+        facts.append(
+            Fact("images", f"{len(repeated)} listed more than once, the first taken: {some(repeated)}", "warning")
+        )
     facts += resolver.facts()
     listed = {s.path for s in shots.values()}
-    unposed = [p.name for f in sorted(resolver.folders_used) for p in sorted(f.iterdir()) if is_image(p) and p not in listed]
+    unposed = [
+        p.name for f in sorted(resolver.folders_used) for p in sorted(f.iterdir()) if is_image(p) and p not in listed
+    ]
     if unposed:
-        facts.append(Fact("unposed", f"{len(unposed)} images in the same folders have no pose, ignored: {some(unposed)}"))
+        facts.append(
+            Fact("unposed", f"{len(unposed)} images in the same folders have no pose, ignored: {some(unposed)}")
+        )
     points = _points(root, documents, facts)
     folders = dict.fromkeys((root, *(f for f in resolver.folders_used), *(f.parent for f in resolver.folders_used)))
     name = root.resolve() if not root.name else root

@@ -76,10 +76,14 @@ class SfmResult:
     focal_priors: int
 
 
-def reconstruct(photos: Sequence[Photo], options: SfmOptions, threads: int = -1, progress: Progress | None = None) -> SfmResult:
+def reconstruct(
+    photos: Sequence[Photo], options: SfmOptions, threads: int = -1, progress: Progress | None = None
+) -> SfmResult:
     """Poses, lens and sparse points of photos. Raises InputError when nothing registers or pycolmap is not usable."""
     if len(photos) < 2:
-        raise InputError(f"{len(photos)} usable photo: poses need at least 2 photos that overlap; set data.path to more")
+        raise InputError(
+            f"{len(photos)} usable photo: poses need at least 2 photos that overlap; set data.path to more"
+        )
     progress = progress or (lambda stage, done, total: None)
     progress("hashing", 0, len(photos))
     place = cache_dir("sfm") / _fingerprint(photos, options)
@@ -97,7 +101,9 @@ def reconstruct(photos: Sequence[Photo], options: SfmOptions, threads: int = -1,
         shutil.rmtree(scratch, ignore_errors=True)
     loaded = _load(place, False)
     if loaded is None:
-        raise InputError(f"the SfM result could not be read back from {place}; is the disk full? ($SCENELOOM_CACHE moves it)")
+        raise InputError(
+            f"the SfM result could not be read back from {place}; is the disk full? ($SCENELOOM_CACHE moves it)"
+        )
     return loaded
 
 
@@ -179,12 +185,15 @@ def _run_child(job: Path, progress: Progress) -> dict[str, Any]:
         encoding="utf-8",
         errors="replace",
     )
-    assert child.stdin and child.stdout and child.stderr
+    assert child.stdin is not None
+    assert child.stdout is not None
+    assert child.stderr is not None
     last: deque[str] = deque(maxlen=30)
     stage = ["features", 0, 1]
+    log_lines = child.stderr
 
     def follow_log() -> None:
-        for line in child.stderr or ():
+        for line in log_lines:
             last.append(line.rstrip())
             if found := _COUNTERS.search(line):
                 file, _, block, blocks = found.groups()
@@ -220,5 +229,7 @@ def _run_child(job: Path, progress: Progress) -> dict[str, Any]:
         raise InputError(said["error"])
     if "models" not in said:
         words = next((w for w in reversed(last) if w and not w.startswith("I2")), "no message")
-        raise InputError(f"structure from motion ended early (exit code {code}): {words}; fewer or smaller photos may help (data.sfm.max_size)")
+        raise InputError(
+            f"structure from motion ended early (exit code {code}): {words}; fewer or smaller photos may help (data.sfm.max_size)"
+        )
     return said
