@@ -51,8 +51,8 @@ class Viewer {
     this.controls = new Controls(canvas, this.rig);
     this.bindKeys(actions);
     this.splats.onblock = (block) => this.blockArrived(block);
-    this.splats.onorder = (order, range) => {
-      this.renderer.setOrder(order, range);
+    this.splats.onorder = (order) => {
+      this.renderer.setOrder(order);
       this.wake(true);
     };
     this.splats.onerror = (text) => showMessage(`The scene could not be unpacked.\n${text}`);

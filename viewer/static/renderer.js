@@ -5,6 +5,7 @@ import PROJECT_FRAGMENT from "./project.frag.glsl";
 import RESOLVE_FRAGMENT from "./resolve.frag.glsl";
 
 const ROW = 2048; // splats in a texture row
+const BATCH = 1024; // quads an instance draws, as in draw.vert.glsl
 
 export const MODES = { colour: 0, depth: 1, points: 2 };
 
@@ -31,15 +32,12 @@ export class Renderer {
     this.rest = Array.from({ length: [0, 1, 2, 3][degree] }, texture);
     this.projected = [texture(), texture()];
     this.projectedTarget = makeTarget(gl, this.projected);
-    this.order = gl.createBuffer();
+    this.order = makeTexture(gl, gl.R32UI, ROW, this.rows, gl.NEAREST);
     this.empty = gl.createVertexArray();
     this.quads = gl.createVertexArray();
     gl.bindVertexArray(this.quads);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.order);
-    const location = gl.getAttribLocation(this.draw.program, "index");
-    gl.enableVertexAttribArray(location);
-    gl.vertexAttribIPointer(location, 1, gl.UNSIGNED_INT, 0, 0);
-    gl.vertexAttribDivisor(location, 1);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, quadIndices(BATCH), gl.STATIC_DRAW);
     this.picture = null;
   }
 
@@ -54,13 +52,14 @@ export class Renderer {
     rest.forEach((texels, i) => upload(this.rest[i], texels));
   }
 
-  // order: splat indices, farthest first. range: depths between which the depth mode spreads its colours.
-  setOrder(order, range) {
+  // order: splat indices, farthest first, `visible` of them, padded to whole rows. range: depths between which the depth mode
+  // spreads its colours.
+  setOrder({ order, visible, range }) {
     const { gl } = this;
-    this.visible = order.length;
+    this.visible = visible;
     this.range = range;
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.order);
-    gl.bufferData(gl.ARRAY_BUFFER, order, gl.DYNAMIC_DRAW);
+    gl.bindTexture(gl.TEXTURE_2D, this.order);
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, ROW, order.length / ROW, gl.RED_INTEGER, gl.UNSIGNED_INT, order);
   }
 
   // view: { viewmat [16] row-major world to camera, eye [3], fx, fy, cx, cy } in pixels of the canvas.
@@ -131,9 +130,11 @@ export class Renderer {
     u = this.use(this.draw);
     this.bind(u.place, 0, this.projected[0]);
     this.bind(u.look, 1, this.projected[1]);
+    this.bind(u.order, 2, this.order);
+    gl.uniform1i(u.visible, this.visible);
     gl.uniform2f(u.size, width, height);
     gl.bindVertexArray(this.quads);
-    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, this.visible);
+    gl.drawElementsInstanced(gl.TRIANGLES, 6 * BATCH, gl.UNSIGNED_SHORT, 0, Math.ceil(this.visible / BATCH));
     gl.disable(gl.BLEND);
     gl.disable(gl.SCISSOR_TEST);
   }
@@ -180,6 +181,12 @@ function makeProgram(gl, vertex, fragment) {
     uniforms[name] = gl.getUniformLocation(program, name);
   }
   return { program, uniforms };
+}
+
+function quadIndices(count) {
+  const indices = new Uint16Array(6 * count);
+  for (let i = 0; i < count; i++) indices.set([0, 1, 2, 2, 1, 3].map((corner) => 4 * i + corner), 6 * i);
+  return indices;
 }
 
 function makeTexture(gl, format, width, height, filter) {

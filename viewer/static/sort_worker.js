@@ -100,8 +100,8 @@ function sort({ row, near }) {
     b += n;
   }
   for (let k = 0; k < visible; k++) swap[low[bits[indices[k]] & 65535]++] = indices[k];
-  const order = new Uint32Array(visible);
+  const order = new Uint32Array(WIDTH * Math.ceil(visible / WIDTH));
   for (let k = 0; k < visible; k++) order[high[bits[swap[k]] >>> 16]++] = swap[k];
   const at = (share) => (visible ? depths[order[Math.min(visible - 1, Math.floor(share * visible))]] : near);
-  self.postMessage({ kind: "order", order, range: [at(0.98), at(0.02)] }, [order.buffer]);
+  self.postMessage({ kind: "order", order, visible, range: [at(0.98), at(0.02)] }, [order.buffer]);
 }

@@ -50,7 +50,7 @@ export class Splats {
     }
     if (data.kind === "order") {
       this.busy = false;
-      this.onorder(data.order, data.range);
+      this.onorder(data);
       this.answering.forEach((resolve) => resolve());
       this.next();
     }
