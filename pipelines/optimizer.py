@@ -53,9 +53,8 @@ class Adam:
         self.second = {k: torch.zeros_like(p, requires_grad=False) for k, p in params.items()}
 
     def step(self, params: dict[str, torch.Tensor], rate: Callable[[str, int], np.ndarray]) -> list[str]:
-        """One update. `rate(name, width)` gives the learning rates of a row. Returns the names whose gradient is not finite.
-
-        A parameter with a non-finite gradient is left alone.
+        """One update. `rate(name, width)` gives the learning rates of a row. Returns the names that are not finite now,
+        by their gradient or before: the caller stops and keeps the last checkpoint.
         """
         self.count += 1
         culprits = []
@@ -94,11 +93,9 @@ def _update_cpu(
 def _update_torch(
     adam: Adam, p: torch.Tensor, g: torch.Tensor, m: torch.Tensor, v: torch.Tensor, row: np.ndarray
 ) -> bool:
-    if not bool(torch.isfinite(g).all()):
-        return False
     rate = torch.as_tensor(row, device=p.device).reshape(p.shape[1:] if p.dim() > 1 else (1,))
     m.lerp_(g, 1 - adam.beta1)
     v.mul_(adam.beta2).addcmul_(g, g, value=1 - adam.beta2)
     scale1, scale2 = 1 - adam.beta1**adam.count, 1 - adam.beta2**adam.count
     p.sub_(rate * (m / scale1) / ((v / scale2).sqrt_() + adam.eps))
-    return True
+    return bool(torch.isfinite(p).all())

@@ -131,7 +131,7 @@ class Trainer:
         params = state.model.params()
         bad = state.rows.optimizer.step(params, partial(options.rates.pattern, means_rate=means_rate))
         if bad:
-            raise TrainingDiverged(f"step {step}, photo {view.name} (loss {value:.4f}): {_gradient_culprits(params, bad)}")
+            raise TrainingDiverged(f"step {step}, photo {view.name} (loss {value:.4f}): {_gradient_culprits(params, bad) or _culprits(state)}")
         info = StepInfo(
             step, options.steps, self.seed, self.scene.extent, options.max_gaussians, means_rate, rendered.aux
         )
@@ -195,5 +195,6 @@ def _gradient_culprits(params: dict[str, torch.Tensor], names: list[str]) -> str
         grad = params[name].grad
         assert grad is not None
         rows = (~torch.isfinite(grad).reshape(len(grad), -1).all(1)).nonzero()[:, 0]
-        found.append(f"the gradient of {name} is not finite in {len(rows)} Gaussians, first row {int(rows[0])}")
+        if len(rows):
+            found.append(f"the gradient of {name} is not finite in {len(rows)} Gaussians, first row {int(rows[0])}")
     return "; ".join(found)

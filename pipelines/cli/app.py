@@ -31,6 +31,9 @@ def run(words: list[str]) -> int:
         from .suggest import config_error
 
         return _tell(config_error(error, words), USER_ERROR, wants_traceback)
+    except BrokenPipeError:  # the reader of our output has seen enough (| head)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt as stop:
         return _tell(str(stop) or "interrupted", INTERRUPTED, False)
     except _Told as error:
