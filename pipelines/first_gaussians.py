@@ -16,6 +16,8 @@ from ..data.gaussians import Gaussians
 from ..data.hull import visual_hull
 from ..data.images.cache import ImageCache
 from ..data.scene import Points, Scene
+from ..data.sfm.run import Progress, SfmOptions
+from ..data.sfm.triangulate import triangulate
 from ..distributed import checkpoint
 from ..renderers.splats.initialise import common_view, from_points, sees
 from .export import in_world_frame
@@ -27,13 +29,14 @@ FEW_POINTS = 100
 
 
 def first_gaussians(
-    scene: Scene, cache: ImageCache, options: TrainOptions, seed: int, has_alpha: bool, say: Callable[[str], None]
+    scene: Scene, cache: ImageCache, options: TrainOptions, seed: int, has_alpha: bool, say: Callable[[str], None],
+    working: Progress | None = None,
 ) -> Gaussians:
     """At most `options.max_gaussians` splats in world coordinates."""
     if options.init is not None:
         g = from_file(Path(options.init), scene, options, say)
     else:
-        g = _from_points(_points(scene, cache, options, seed, has_alpha, say), scene, options)
+        g = _from_points(_points(scene, cache, options, seed, has_alpha, say, working), scene, options)
     if len(g) > options.max_gaussians:
         say(f"starting from {options.max_gaussians} of {len(g)} Gaussians (train.max_gaussians)")
         g = g.select(np.sort(np.random.Generator(np.random.Philox(seed)).permutation(len(g))[: options.max_gaussians]))
@@ -66,7 +69,8 @@ def _from_points(points: Points, scene: Scene, options: TrainOptions) -> Gaussia
 
 
 def _points(
-    scene: Scene, cache: ImageCache, options: TrainOptions, seed: int, has_alpha: bool, say: Callable[[str], None]
+    scene: Scene, cache: ImageCache, options: TrainOptions, seed: int, has_alpha: bool, say: Callable[[str], None],
+    working: Progress | None = None,
 ) -> Points:
     cameras = [v.camera for v in scene.train_views]
     finite = np.isfinite(scene.points.xyz).all(1)
@@ -90,6 +94,16 @@ def _points(
             chosen = np.random.Generator(np.random.Philox(seed)).permutation(len(hull))[: options.init_points]
             say(f"starting from {len(chosen)} points on the visual hull of the silhouettes")
             return Points(hull.xyz[np.sort(chosen)], hull.rgb[np.sort(chosen)])
+    if options.triangulate and len(cameras) > 1 and not has_alpha:
+        say("the capture has no points: matching its photos to find some (train.triangulate=false starts from random ones)")
+        try:
+            found = triangulate(scene.train_views, [cache.get(v) for v in scene.train_views], SfmOptions(), progress=working)
+        except InputError as error:
+            say(f"warning: no points could be triangulated: {error}")
+        else:
+            if len(found) >= FEW_POINTS:
+                say(f"starting from {len(found)} triangulated points")
+                return found
     filler = common_view(cameras, options.init_points, seed, scene.extent)
     say(f"warning: the capture has {len(points)} points; adding {len(filler)} random ones where the cameras look")
     return Points(np.concatenate([points.xyz, filler.xyz]), np.concatenate([points.rgb, filler.rgb]))

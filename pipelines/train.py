@@ -36,6 +36,7 @@ class TrainOptions:
     init_points: int = 20_000
     init_opacity: float = 0.1
     init_scale: float = 1.0
+    triangulate: bool = True
     sh_degree: int = 3
     sh_every: int | None = None
     ssim_weight: float = 0.2

@@ -155,7 +155,7 @@ def _compute(photos: Sequence[Photo], options: SfmOptions, threads: int, progres
         "threads": threads,
     }
     (scratch / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    said = _run_child(scratch / "job.json", progress)
+    said = run_child(scratch / "job.json", progress)
     models = sorted(said["models"], key=lambda m: (-m["registered"], m["folder"]))
     if not models:
         raise InputError(
@@ -173,7 +173,7 @@ def _compute(photos: Sequence[Photo], options: SfmOptions, threads: int, progres
     return result
 
 
-def _run_child(job: Path, progress: Progress) -> dict[str, Any]:
+def run_child(job: Path, progress: Progress) -> dict[str, Any]:
     """Everything the child said, merged. Raises InputError with its last words when it fails."""
     worker = Path(__file__).with_name("worker.py")
     child = subprocess.Popen(

@@ -48,8 +48,10 @@ def extract(pycolmap, job):
     for group in job["groups"]:
         say(stage="features", done=before, total=total)
         reader = pycolmap.ImageReaderOptions()
-        reader.camera_model = "SIMPLE_RADIAL"
-        if group["focal"]:
+        reader.camera_model = "PINHOLE" if "pinhole" in group else "SIMPLE_RADIAL"
+        if "pinhole" in group:
+            reader.camera_params = ",".join(map(str, group["pinhole"]))
+        elif group["focal"]:
             reader.camera_params = f"{group['focal']},{group['width'] / 2},{group['height'] / 2},0"
         options = pycolmap.FeatureExtractionOptions()
         options.num_threads = job["threads"]
@@ -155,17 +157,33 @@ def build(pycolmap, job):
     models = pycolmap.incremental_mapping(
         job["database"], job["images"], job["output"], options=options, next_image_callback=next_image
     )
-    found = []
-    for number, model in models.items():
-        found.append(
-            {
-                "folder": str(number),
-                "registered": model.num_reg_images(),
-                "points": model.num_points3D(),
-                "error": model.compute_mean_reprojection_error(),
-            }
-        )
-    return found
+    return [summary(model, str(number)) for number, model in models.items()]
+
+
+def triangulate(pycolmap, job):
+    """Points of photos whose poses are known: nothing is adjusted but the points."""
+    model = pycolmap.Reconstruction()
+    total = len(job["poses"])
+    say(stage="triangulating", done=0, total=total)
+    with pycolmap.Database.open(job["database"]) as database:
+        for camera in database.read_all_cameras():
+            model.add_camera_with_trivial_rig(camera)
+        for image in database.read_all_images():
+            model.add_image_with_trivial_frame(image, pycolmap.Rigid3d(job["poses"][image.name]))
+    output = Path(job["output"]) / "0"
+    output.mkdir()
+    model = pycolmap.triangulate_points(model, job["database"], job["images"], output, refine_intrinsics=False)
+    model.write(output)
+    return [summary(model, "0")]
+
+
+def summary(model, folder):
+    return {
+        "folder": folder,
+        "registered": model.num_reg_images(),
+        "points": model.num_points3D(),
+        "error": model.compute_mean_reprojection_error(),
+    }
 
 
 def main():
@@ -176,7 +194,7 @@ def main():
     say(version=pycolmap.__version__)
     extract(pycolmap, job)
     match(pycolmap, job)
-    say(models=build(pycolmap, job))
+    say(models=(triangulate if "poses" in job else build)(pycolmap, job))
     sys.stdout.flush()
     os._exit(0)  # the watching thread sits in a read that would hold up an orderly end
 

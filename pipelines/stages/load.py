@@ -36,7 +36,7 @@ def load(state: State) -> State:
 
 def open_capture(data: dict[str, Any], log: Logger) -> Scene:
     if data.get("path") is None:
-        data = data | {"path": str(demo_capture(progress=log.working))}
+        data = data | {"path": str(demo_capture(progress=log.line))}
     return load_capture(**data, progress=log.working)
 
 

@@ -80,7 +80,7 @@ class Train:
             scene, options = state.scene, trainer.options
             assert scene is not None
             assert state.cache is not None
-            g = first_gaussians(scene, state.cache, options, trainer.seed, state.has_alpha, state.log.line)
+            g = first_gaussians(scene, state.cache, options, trainer.seed, state.has_alpha, state.log.line, state.log.working)
             model = Splats.from_gaussians(g, options.sh_degree, device)
             return TrainingState.fresh(model, trainer.strategy, trainer.first_views())
         if found.meta["capture"] != len(trainer.views):
