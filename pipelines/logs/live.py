@@ -1,0 +1,79 @@
+"""Progress on a terminal: one live line that rich redraws four times a second from its own thread."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from .pace import Pace, duration
+
+REFRESH = 4  # times a second
+
+
+class LiveProgress:
+    """The line appears with the first news and is gone once there is nothing to tell; lines of the log scroll above it."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live: Live | None = None
+        self._pace: Pace | None = None
+        self._work: tuple[str, int, int, str] | None = None
+        self._began = 0.0
+
+    def working(self, stage: str, done: int, total: int, detail: str = "") -> None:
+        if done >= total:
+            self._work = None
+            if self._pace is None:
+                self._close()
+            return
+        if self._work is None or self._work[0] != stage:
+            self._began = time.perf_counter()
+        self._work = (stage, done, total, detail)
+        self._open()
+
+    def start(self, pace: Pace) -> None:
+        self._pace, self._work = pace, None
+        self._open()
+
+    def stop(self) -> None:
+        self._pace = self._work = None
+        self._close()
+
+    def _open(self) -> None:
+        if self._live is None:
+            self._live = Live(
+                get_renderable=self._draw, console=self._console, refresh_per_second=REFRESH, transient=True
+            )
+            self._live.start()
+
+    def _close(self) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+
+    def _draw(self) -> RenderableType:
+        """Called by rich's thread; reads what the working thread stored last."""
+        rows = []
+        if (work := self._work) is not None:
+            stage, done, total, detail = work
+            rows.append(
+                _row(stage, done, total, [f"{done}/{total}", duration(time.perf_counter() - self._began), detail])
+            )
+        if (pace := self._pace) is not None:
+            rows.append(_row("training", pace.step, pace.steps, [f"{pace.step}/{pace.steps}", *pace.parts()]))
+        return Group(*rows)
+
+
+def _row(name: str, done: int, total: int, parts: list[str]) -> Table:
+    row = Table.grid(padding=(0, 1))
+    row.add_row(
+        Text(name, style="bold"),
+        ProgressBar(total=max(1, total), completed=done, width=24),
+        Text("  ".join(p for p in parts if p), no_wrap=True, overflow="ellipsis"),
+    )
+    return row
