@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from sceneloom.data import demo
 from sceneloom.data.demo.cache import cached_folder, is_whole
 
