@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-
 from sceneloom.data.demo import demo_capture
 
 SMALL = {"width": 96, "views": 12}

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from sceneloom.data import demo
 from sceneloom.data.demo.cache import cached_folder, is_whole
 
@@ -104,23 +103,51 @@ def test_the_place_follows_the_environment_when_called(small_demo, tmp_path, mon
     assert demo.demo_capture(width=96, views=12).is_relative_to(tmp_path)
 
 
-def test_two_processes_and_a_damaged_picture(small_demo, tmp_path):
-    """Two programs start at once on a cache with one damaged picture; both end with the whole capture."""
-    root = small_demo.parents[2]
+def test_a_damaged_picture_is_rendered_again(small_demo, monkeypatch):
+    monkeypatch.setenv("SCENELOOM_CACHE", str(small_demo.parents[2]))
     picture = small_demo / "images" / "003.png"
     right = picture.read_bytes()
     picture.write_bytes(right[: len(right) // 2])
-    code = "from sceneloom.data.demo import demo_capture; print(demo_capture(width=96, views=12))"
-    package = Path(demo.__file__).parents[3]
-    env = os.environ | {"SCENELOOM_CACHE": str(root)}
+    assert demo.demo_capture(width=96, views=12) == small_demo
+    assert picture.read_bytes() == right
+
+
+_PROGRAM = """
+import sys, time
+from pathlib import Path
+from sceneloom.data.demo.cache import cached_folder, is_whole
+
+def build(folder):
+    for i in range(50):
+        (folder / f"{i}.txt").write_text("right")
+        time.sleep(0.01)
+
+print("ready", flush=True)
+sys.stdin.readline()
+assert is_whole(cached_folder(Path(sys.argv[1]), build))
+"""
+
+
+def test_processes_that_build_at_once_all_find_the_whole(tmp_path):
+    place = tmp_path / "x"
+    cached_folder(place, build)
+    (place / "b.txt").write_text("wrong")
     path = [p for p in sys.path if p and (Path(p) / "sceneloom").exists()]
-    env["PYTHONPATH"] = os.pathsep.join([*path, str(package)])
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    command = [sys.executable, "-c", _PROGRAM, str(place)]
     runs = [
-        subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True) for _ in range(2)
+        subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)
     ]
     for run in runs:
-        out, _ = run.communicate(timeout=300)
-        assert run.returncode == 0
-        assert Path(out.strip()) == small_demo
-    assert picture.read_bytes() == right
-    assert is_whole(small_demo)
+        assert run.stdout is not None
+        assert run.stdout.readline() == "ready\n"
+    for run in runs:
+        assert run.stdin is not None
+        run.stdin.write("go\n")
+        run.stdin.flush()
+    assert [run.wait(60) for run in runs] == [0, 0, 0]
+    for run in runs:
+        run.communicate()
+    assert is_whole(place)
+    assert (place / "49.txt").read_text() == "right"
+    assert not leftovers(tmp_path)

@@ -1,8 +1,7 @@
-"""The ray tracer: intersections against dense sampling, charts against their inverses, threads against one another."""
+"""The ray tracer: charts against their inverses, threads against one another."""
 
 import numpy as np
 import pytest
-
 from sceneloom.data.demo import shapes, tracer
 from sceneloom.data.demo.capture import write_capture
 from sceneloom.data.demo.kinds import BOX, ELLIPSOID, HANDLE, LATHE
@@ -12,6 +11,17 @@ from sceneloom.data.demo.still_life import still_life
 @pytest.fixture(scope="module")
 def scene():
     return still_life(0.15)
+
+
+def nearest(solid, segments, o, d):
+    """Distance to one solid within reach of 1, by the function for its kind."""
+    if solid["kind"] == ELLIPSOID:
+        return shapes.hit_ellipsoid(solid, o, d, 1e-6, 1.0)
+    if solid["kind"] == BOX:
+        return shapes.hit_box(solid, o, d, 1e-6, 1.0)[0]
+    if solid["kind"] == LATHE:
+        return shapes.hit_lathe(solid, segments, o, d, 1e-6, 1.0)[0]
+    return shapes.hit_handle(solid, o, d, 1e-6, 1.0)
 
 
 @pytest.mark.parametrize("kind", [ELLIPSOID, BOX, LATHE, HANDLE])
@@ -25,12 +35,7 @@ def test_chart_and_its_inverse_agree_and_the_point_is_hit(scene, kind):
             n = np.array(shapes.normal_at(solid, scene.segments, p, part))
             assert np.linalg.norm(n) == pytest.approx(1)
             o, d = tuple(np.array(p) + 0.003 * n), tuple(-n)
-            hit = {
-                ELLIPSOID: lambda o, d: shapes.hit_ellipsoid(solid, o, d, 1e-6, 1.0),
-                BOX: lambda o, d: shapes.hit_box(solid, o, d, 1e-6, 1.0)[0],
-                LATHE: lambda o, d: shapes.hit_lathe(solid, scene.segments, o, d, 1e-6, 1.0)[0],
-                HANDLE: lambda o, d: shapes.hit_handle(solid, o, d, 1e-6, 1.0),
-            }[kind](o, d)
+            hit = nearest(solid, scene.segments, o, d)
             inside_mug = kind == HANDLE and np.hypot(p[0] + solid["size"][2], p[1]) < solid["size"][3] + 0.005
             if not inside_mug:
                 assert 0.0005 < hit < 0.006  # smoothed normals of a coarse lathe may slant
@@ -53,7 +58,7 @@ def test_bounding_spheres_hide_nothing(scene):
 
 
 def test_a_sphere_under_an_open_sky_gets_the_sky():
-    """A lone ellipsoid's top sees the whole upper half of the sky: its light is the cosine-weighted mean, plus the lamp."""
+    """The top of a lone ellipsoid gets the cosine-weighted mean of the upper half of the sky, plus the lamp."""
     full = still_life(0.15)
     solids = full.solids[full.solids["kind"] == ELLIPSOID][:1].copy()
     solids["turn"], solids["texel"], solids["wide"], solids["high"] = np.eye(3), 0, 8, 40
