@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 from omegaconf import DictConfig, OmegaConf
@@ -17,6 +18,13 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
     values = cast("dict[str, Any]", OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True))
     values.pop("verb", None)
     return values
+
+
+def write_yaml(path: Path, config: dict[str, Any]) -> None:
+    """The resolved config, atomically."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(OmegaConf.to_yaml(OmegaConf.create(config)), encoding="utf-8")
+    temporary.replace(path)
 
 
 def of_run(cfg: DictConfig) -> tuple[dict[str, Any], RunFolder]:

@@ -62,7 +62,7 @@ def _verb(plain: list[str]) -> tuple[Verb, list[str]]:
                 return known[word], plain[:i] + plain[i + 1 :]
             near = difflib.get_close_matches(word, known, 1, 0.5)
             hint = f"; did you mean {near[0]}?" if near else ""
-            if Path(word).expanduser().exists():
+            if _expanded(word).exists():
                 hint = f"; to reconstruct that capture: sceneloom reconstruct data.path={word}"
             raise InputError(f"{word!r} is not a verb (they are {', '.join(known)}){hint}")
     return known[DEFAULT], plain
@@ -101,7 +101,7 @@ def _quoted(override: str, keys: frozenset[str] | set[str], multirun: bool) -> s
         return override
     if value in ("", "null", "None", "true", "false") or value.startswith(("[", "${")) or SWEEP_FUNCTION.match(value):
         return override
-    if not Path(value).expanduser().exists():
+    if not _expanded(value).exists():
         if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":  # quoted by hand, as Hydra users do
             return override
         if multirun and "," in value:
@@ -111,10 +111,15 @@ def _quoted(override: str, keys: frozenset[str] | set[str], multirun: bool) -> s
 
 def _quote(path: str) -> str:
     """Absolute against the folder of launch; interpolation and quotes inside are taken literally."""
-    text = str(Path(path).expanduser().absolute())
+    text = str(_expanded(path).absolute())
     text = re.sub(r"(\\*)'", lambda m: m[1] * 2 + r"\'", text)  # backslashes count only before a quote
     text = re.sub(r"(\\+)$", lambda m: m[1] * 2, text)
     return "'" + text.replace("${", r"\${") + "'"
+
+
+def _expanded(path: str) -> Path:
+    """~/x is in the home folder; ~x is a name like any other."""
+    return Path(path).expanduser() if path == "~" or path.startswith(("~/", "~\\")) else Path(path)
 
 
 def _unquoted(value: str) -> str:

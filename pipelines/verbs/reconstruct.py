@@ -6,7 +6,10 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from ..configuration import plain
+from ...data.errors import InputError
+from ...distributed import checkpoint
+from ..configuration import plain, write_yaml
+from ..run_folder import RunFolder
 from ..session import session
 from ..stages.evaluate import Evaluate
 from ..stages.export import Export, options_of
@@ -23,7 +26,11 @@ class Interrupted(KeyboardInterrupt):
 def run(cfg: DictConfig) -> None:
     config = plain(cfg)
     options_of(config["export"])  # a typo in export.* is told before an hour of training, not after
-    with session(config, Path(config["out"])) as state:
+    run_folder = RunFolder(Path(config["out"]))
+    if not config["resume"] and checkpoint.steps(run_folder.checkpoints):
+        raise InputError(f"out={run_folder.path} holds a run already: resume=true goes on with it, another out= starts anew")
+    with session(config, run_folder.path) as state:
+        write_yaml(run_folder.config, config)
         state = load(state)
         state = run_stages(state, [Train(), Evaluate(), Export()])
         if state.interrupted:
