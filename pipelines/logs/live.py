@@ -16,7 +16,7 @@ REFRESH = 4  # times a second
 
 
 class LiveProgress:
-    """The line appears with the first news and is gone once there is nothing to tell; lines of the log scroll above it."""
+    """Appears with the first news, goes when there is nothing left to tell; lines of the log scroll above it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -44,8 +44,8 @@ def open_logger(config: dict[str, Any], run: RunFolder) -> Logger:
 
 
 class Logger:
-    """Methods may be called from any thread. Progress is a live line on a terminal; as plain lines, sparingly, it goes to log.txt
-    and, where there is no terminal, to the console."""
+    """Methods may be called from any thread. Progress is a live line on a terminal; as plain lines, sparingly, it goes
+    to log.txt and, where there is no terminal, to the console."""
 
     def __init__(self, run: RunFolder, text: TextIO) -> None:
         self.wandb: Wandb | None = None
@@ -169,7 +169,7 @@ class Logger:
 
 
 def _terminal() -> tuple[LiveProgress | None, Any]:
-    """Live progress and rich's console where stdout is a terminal that can move its cursor; else rich is not imported."""
+    """Live progress and rich's console if stdout is a terminal that can move its cursor; else no import of rich."""
     if not (sys.stdout and sys.stdout.isatty()):
         return None, None
     from rich.console import Console

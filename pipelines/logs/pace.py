@@ -21,7 +21,7 @@ class Pace:
         self._next_mark = 0.0
 
     def update(self, row: dict[str, Any]) -> None:
-        """Take what a row of metrics holds. The loss jumps from photo to photo: shown is a running mean of ~20 steps."""
+        """Take what a row of metrics holds. The loss jumps from photo to photo: its running mean is shown."""
         self.step = row.get("step", self.step)
         loss = row.get("train/loss")
         if loss is not None:

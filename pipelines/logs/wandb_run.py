@@ -1,7 +1,7 @@
-"""Weights & Biases as a copy of metrics.jsonl. It may be absent, offline or broken: the run neither waits for it nor fails.
+"""Weights & Biases as a copy of metrics.jsonl. If it is absent, offline or broken, the run goes on.
 
-Everything of wandb (its import too, a second by itself) happens in one thread of its own, fed by a queue. The first thing
-that goes wrong is said once and ends the copy. Offline segments of one run share an id, so that `wandb sync` joins them.
+Everything of wandb (its import too, a second by itself) happens in one thread of its own, fed by a queue. The first
+thing that goes wrong is said once and ends the copy. Offline segments of a run share an id: `wandb sync` joins them.
 """
 
 from __future__ import annotations
