@@ -49,7 +49,7 @@ class LiveProgress:
             live = self._live = Live(
                 get_renderable=self._draw, console=self._console, refresh_per_second=REFRESH, transient=True
             )
-            live.start()
+            live.start(refresh=True)
 
     def _close(self) -> None:
         live, self._live = self._live, None

@@ -143,6 +143,9 @@ class Wandb:
                 return self._init("online")
             except Exception as error:
                 self._warn(f"W&B: not reachable ({_one_line(error)}); this run is kept offline")
+                import wandb
+
+                wandb.teardown()  # its helper process still holds the run's id
         return self._init("offline")
 
     def _init(self, mode: str) -> Any:
