@@ -16,7 +16,7 @@ REFRESH = 4  # times a second
 
 
 class LiveProgress:
-    """The line appears with the first news and is gone once there is nothing to tell; lines of the log scroll above it."""
+    """Appears with the first news, goes when there is nothing left to tell; lines of the log scroll above it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -46,10 +46,10 @@ class LiveProgress:
 
     def _open(self) -> None:
         if self._live is None:
-            self._live = Live(
+            live = self._live = Live(
                 get_renderable=self._draw, console=self._console, refresh_per_second=REFRESH, transient=True
             )
-            self._live.start()
+            live.start(refresh=True)
 
     def _close(self) -> None:
         live, self._live = self._live, None
@@ -61,9 +61,8 @@ class LiveProgress:
         rows = []
         if (work := self._work) is not None:
             stage, done, total, detail = work
-            rows.append(
-                _row(stage, done, total, [f"{done}/{total}", duration(time.perf_counter() - self._began), detail])
-            )
+            since = duration(time.perf_counter() - self._began)
+            rows.append(_row(stage, done, total, [f"{done}/{total}", since, detail]))
         if (pace := self._pace) is not None:
             rows.append(_row("training", pace.step, pace.steps, [f"{pace.step}/{pace.steps}", *pace.parts()]))
         return Group(*rows)

@@ -14,7 +14,7 @@ from ...data.errors import InputError
 from .metrics import MetricsFile
 from .pace import Pace
 from .plain import PlainProgress
-from .wandb import Wandb, WandbOptions, resolved_mode
+from .wandb_run import Wandb, WandbOptions, resolved_mode
 
 if TYPE_CHECKING:
     from ..run_folder import RunFolder
@@ -25,7 +25,7 @@ TICK = 0.1  # seconds between looks at plain progress during training
 
 
 def open_logger(config: dict[str, Any], run: RunFolder) -> Logger:
-    """The log of a run, appended to what the folder holds. InputError for a bad `log.*` value or a folder that cannot be written."""
+    """The log of a run, appended to what the folder holds. InputError: a bad `log.*` value, an unwritable folder."""
     options = WandbOptions.of(config["log"])
     try:
         run.path.mkdir(parents=True, exist_ok=True)
@@ -44,8 +44,8 @@ def open_logger(config: dict[str, Any], run: RunFolder) -> Logger:
 
 
 class Logger:
-    """Methods may be called from any thread. Progress goes to a live line on a terminal; plain lines, sparingly, go to log.txt and,
-    where there is no terminal, to the console."""
+    """Methods may be called from any thread. Progress is a live line on a terminal; as plain lines, sparingly, it goes
+    to log.txt and, where there is no terminal, to the console."""
 
     def __init__(self, run: RunFolder, text: TextIO) -> None:
         self.wandb: Wandb | None = None
@@ -115,7 +115,7 @@ class Logger:
             self.wandb.image(name, path, step)
 
     def finish(self, error: BaseException | None = None) -> None:
-        """Close everything; the run is marked finished, or failed with `error`. Never raises, and does nothing the second time."""
+        """Close everything; the run is marked finished, or failed with `error`. Never raises; once is enough."""
         if self._text.closed:
             return
         try:
@@ -169,7 +169,7 @@ class Logger:
 
 
 def _terminal() -> tuple[LiveProgress | None, Any]:
-    """Live progress and rich's console where stdout is a terminal that can move its cursor; rich is not even imported elsewhere."""
+    """Live progress and rich's console if stdout is a terminal that can move its cursor; else no import of rich."""
     if not (sys.stdout and sys.stdout.isatty()):
         return None, None
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""metrics.jsonl: the truth about a run. One flat JSON object a line, flushed as it is written; W&B and the report only copy it."""
+"""metrics.jsonl, the truth about a run: one flat JSON object a line, flushed as it is written."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ class MetricsFile:
             file.write(line + "\n")
             file.flush()
         except OSError as error:
-            raise InputError(
-                f"cannot write {self.path}: {error.strerror or error} (free space, or set out= to another disk)"
-            ) from error
+            raise InputError(f"cannot write {self.path}: {error.strerror or error}; free space or set out=") from error
 
     def truncate_after(self, step: int) -> None:
         """Keep the rows up to `step`, atomically: training goes on from there and will write the later ones again."""

@@ -21,7 +21,7 @@ class Pace:
         self._next_mark = 0.0
 
     def update(self, row: dict[str, Any]) -> None:
-        """Take what a row of metrics holds. The loss of single photos jumps, so a running mean of about 20 steps is shown."""
+        """Take what a row of metrics holds. The loss jumps from photo to photo: its running mean is shown."""
         self.step = row.get("step", self.step)
         loss = row.get("train/loss")
         if loss is not None:

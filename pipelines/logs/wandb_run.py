@@ -1,7 +1,7 @@
-"""Weights & Biases as a copy of what metrics.jsonl holds. It may be absent, offline or broken: the run never waits for it and never fails.
+"""Weights & Biases as a copy of metrics.jsonl. If it is absent, offline or broken, the run goes on.
 
-Everything of wandb (its import too, a second by itself) happens in one thread of its own, fed by a queue. The first thing that goes
-wrong is said once and ends the copy. Offline segments of one run share an id, so that `wandb sync` joins them.
+Everything of wandb (its import too, a second by itself) happens in one thread of its own, fed by a queue. The first
+thing that goes wrong is said once and ends the copy. Offline segments of a run share an id: `wandb sync` joins them.
 """
 
 from __future__ import annotations
@@ -143,6 +143,9 @@ class Wandb:
                 return self._init("online")
             except Exception as error:
                 self._warn(f"W&B: not reachable ({_one_line(error)}); this run is kept offline")
+                import wandb
+
+                wandb.teardown()  # its helper process still holds the run's id
         return self._init("offline")
 
     def _init(self, mode: str) -> Any:
