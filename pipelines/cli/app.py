@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from ...data.errors import InputError
@@ -49,8 +50,9 @@ class _Told(RuntimeError):
 
 def _hydra(words: list[str]) -> None:
     import hydra
+    from hydra.core.hydra_config import HydraConfig
 
-    from .resolvers import register
+    from .resolvers import forget_unused, register
     from .words import to_hydra
 
     _completion_words()
@@ -64,6 +66,8 @@ def _hydra(words: list[str]) -> None:
         try:
             _job(cfg)
         except Exception as error:
+            if isinstance(error, InputError):
+                forget_unused(Path(HydraConfig.get().runtime.output_dir))
             if _in_sweep():  # Hydra notes the failure and goes on with the next job
                 raise
             failed.append(error)  # kept from Hydra, which would print a text of its own

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -37,3 +39,13 @@ def capture_name(capture: str | None) -> str:
     if name.startswith("transforms"):
         name = path.absolute().parent.name
     return re.sub(r"[^\w\-. ]+", "_", name).strip(" .") or "scene"
+
+
+def forget_unused(folder: Path) -> None:
+    """Remove a run folder in which no work has begun (a mistake in the command leaves nothing behind)."""
+    if not (folder / ".hydra").is_dir() or {p.name for p in folder.iterdir()} - {".hydra", "log.txt", "config.yaml"}:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):  # runs/<capture> and runs, if nothing else is in them
+        folder.parent.rmdir()
+        folder.parent.parent.rmdir()

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -39,7 +40,7 @@ def open_logger(config: dict[str, Any], run: RunFolder) -> Logger:
     if note:
         log.line(note)
     if mode != "disabled":
-        log.wandb = Wandb(options, mode, run.path, config, log.warn)
+        log.open_wandb = lambda: Wandb(options, mode, run.path, config, log.warn)
     return log
 
 
@@ -49,6 +50,7 @@ class Logger:
 
     def __init__(self, run: RunFolder, text: TextIO) -> None:
         self.wandb: Wandb | None = None
+        self.open_wandb: Callable[[], Wandb] | None = None  # called when training starts: a run that never does is not one
         self._run, self._text = run, text
         self._metrics = MetricsFile(run.metrics_rows)
         self._lock = threading.Lock()
@@ -76,6 +78,8 @@ class Logger:
 
     def start(self, step: int, steps: int) -> None:
         """Training begins after `step` and is to reach `steps`."""
+        if self.wandb is None and self.open_wandb is not None:
+            self.wandb = self.open_wandb()
         self._pace = Pace(step, steps)
         self._plain.start(self._pace)
         if self._live:
