@@ -18,7 +18,8 @@ BLOCK = 1 << 15  # numbers per block, about
 
 @kernel
 def _adam(counter, blocks, n, pattern, rates, beta1, beta2, eps, root, param, grad, m, v):
-    """n a multiple of LANES; rates [pattern] repeat, pattern a multiple of LANES and of the row. root: 1 / sqrt(1 - beta2^step)."""
+    """n a multiple of LANES; rates [pattern] repeat, pattern a multiple of LANES and of the row. root: 1 / sqrt(1 -
+    beta2^step)."""
     size = max(1, BLOCK // pattern) * pattern
     one = vec(1.0)
     keep, fresh = one - beta2, one - beta1
@@ -50,7 +51,8 @@ def adam_step(
 ) -> None:
     """One step of torch.optim.Adam (no weight decay, no AMSGrad) in place on param, m and v.
 
-    param, grad, m, v   float32, contiguous, one shape whose size is a multiple of the row (views of torch tensors by .numpy())
+    param, grad, m, v   float32, contiguous, one shape whose size is a multiple of the row (views of torch tensors by
+    .numpy())
     lr_row              learning rate of each column of a row, e.g. 3 for positions, 48 for spherical harmonics [16, 3]
     step                1 for the first step (bias correction)
     Bit-equal for any number of threads.
