@@ -27,8 +27,9 @@ def psnr(a: Tensor, b: Tensor, mask: Tensor | None = None) -> float:
 def ssim(a: Tensor, b: Tensor, mask: Tensor | None = None) -> float:
     """Structural similarity by the rule of torchmetrics' StructuralSimilarityIndexMeasure(data_range=1).
 
-    11 taps, sigma 1.5, pictures reflected at the border, mean over all pixels that count and channels. With a mask, `a` is replaced by `b` where
-    pixels do not count, so that they disturb no window. Needs at least 6 pixels per side; nan if no pixel counts.
+    11 taps, sigma 1.5, pictures reflected at the border, mean over all pixels that count and channels. With a mask, `a`
+    is replaced by `b` where pixels do not count, so that they disturb no window. Needs at least 6 pixels per side; nan
+    if no pixel counts.
     """
     x, y = _double(a), _double(b)
     if min(x.shape[:2]) < 6:

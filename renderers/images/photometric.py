@@ -19,10 +19,11 @@ def photometric_loss(pred: Tensor, target: Tensor, ssim_weight: float = 0.2, mas
     target  [H, W, C] float32 0..1, or uint8 0..255
     mask    [H, W] bool, True where pixels count, or None (all)
 
-    L1 is the mean over the pixels that count. SSIM (11 taps, sigma 1.5, per channel) is the mean of its map over the same pixels, computed
-    with the prediction replaced by the target elsewhere; so pixels that do not count give neither loss nor gradient, and a window that
-    reaches over them is not disturbed by them. With no pixel that counts the loss is 0.
-    CPU tensors go through one fused kernel (bit-equal for any number of threads), others through torch operations.
+    L1 is the mean over the pixels that count. SSIM (11 taps, sigma 1.5, per channel) is the mean of its map over the
+    same pixels, computed with the prediction replaced by the target elsewhere; so pixels that do not count give neither
+    loss nor gradient, and a window that reaches over them is not disturbed by them. With no pixel that counts the loss
+    is 0. CPU tensors go through one fused kernel (bit-equal for any number of threads), others through torch
+    operations.
     """
     if pred.dim() != 3 or pred.shape != target.shape:
         raise ValueError(f"pred {list(pred.shape)} and target {list(target.shape)}, wanted both [H, W, C]")
@@ -77,7 +78,9 @@ class _Photometric(torch.autograd.Function):
         return ctx.gradient if factor == 1 else ctx.gradient * factor, None, None, None, None
 
 
-def photometric_loss_torch(pred: Tensor, target: Tensor, ssim_weight: float = 0.2, mask: Tensor | None = None) -> Tensor:
+def photometric_loss_torch(
+    pred: Tensor, target: Tensor, ssim_weight: float = 0.2, mask: Tensor | None = None
+) -> Tensor:
     """photometric_loss in plain torch operations, on any device."""
     target = target.to(pred.dtype) / 255 if target.dtype == torch.uint8 else target
     weight = torch.ones_like(pred[..., :1]) if mask is None else mask[..., None].to(pred.dtype)
@@ -89,7 +92,8 @@ def photometric_loss_torch(pred: Tensor, target: Tensor, ssim_weight: float = 0.
 
 
 def ssim_map(x: Tensor, y: Tensor, border: str = "zero") -> Tensor:
-    """SSIM of every pixel and channel of two images [H, W, C] in 0..1; beyond the border "zero" or "reflect" (torchmetrics)."""
+    """SSIM of every pixel and channel of two images [H, W, C] in 0..1; beyond the border "zero" or "reflect"
+    (torchmetrics)."""
     channels = x.shape[-1]
     taps = torch.exp(-0.5 * (torch.arange(-5, 6, device=x.device, dtype=x.dtype) / 1.5) ** 2)
     taps = taps / taps.sum()

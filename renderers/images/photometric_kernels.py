@@ -1,13 +1,13 @@
 """L1 + SSIM and their gradient, separable and several pixels at a time.
 
-SSIM (Wang et al. 2004, windows of 11 taps, sigma 1.5) needs five blurred images of prediction x and target y. With s = x + y and d = x - y four
-are enough, and those of d stay accurate when x is close to y:
+SSIM (Wang et al. 2004, windows of 11 taps, sigma 1.5) needs five blurred images of prediction x and target y. With s =
+x + y and d = x - y four are enough, and those of d stay accurate when x is close to y:
 
     P = E[s]^2, Q = E[d]^2, V = E[s^2] - P, U = E[d^2] - Q
     SSIM = A1 A2 / (B1 B2),  A1 = (P - Q)/2 + c1,  B1 = (P + Q)/2 + c1,  A2 = (V - U)/2 + c2,  B2 = (V + U)/2 + c2
 
-The gradient is three more blurs: of dSSIM/dE[s] + dSSIM/dE[d], of dSSIM/dV and of dSSIM/dU. Rows of an image [H, W, C] are taken as W * C
-numbers; horizontal taps are C apart.
+The gradient is three more blurs: of dSSIM/dE[s] + dSSIM/dE[d], of dSSIM/dV and of dSSIM/dU. Rows of an image [H, W, C]
+are taken as W * C numbers; horizontal taps are C apart.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def sign(x):
 
 @inlined
 def prepare(y, n, channels, prediction, target, scale, mask, masked, s, d, weight, o):
-    """s, d and weight of image row y into rows at offset o. Where the mask is off the prediction counts as equal to the target."""
+    """s, d and weight of image row y into rows at offset o. Where the mask is off the prediction counts as equal to
+    the target."""
     base = y * n
     for k in range(n):
         t = f32(target[base + k]) * scale
@@ -69,7 +70,8 @@ def blur(row, first, step):
 
 @kernel
 def photometric_forward(counter, bands, height, width, channels, prediction, target, scale, mask, masked, maps, sums):
-    """sums [bands, 2]: of |d| and of SSIM, where the mask is on. maps [3, height, padded(width * channels)]: what the gradient blurs (see above)."""
+    """sums [bands, 2]: of |d| and of SSIM, where the mask is on. maps [3, height, padded(width * channels)]: what the
+    gradient blurs (see above)."""
     n = width * channels
     stride, pad = padded(n), REACH * channels
     long = stride + 2 * pad + LANES
@@ -132,14 +134,29 @@ def photometric_forward(counter, bands, height, width, channels, prediction, tar
 
 @kernel
 def photometric_backward(
-    counter, bands, height, width, channels, prediction, target, scale, mask, masked, maps, l1_factor, ssim_factor, gradient
+    counter,
+    bands,
+    height,
+    width,
+    channels,
+    prediction,
+    target,
+    scale,
+    mask,
+    masked,
+    maps,
+    l1_factor,
+    ssim_factor,
+    gradient,
 ):
-    """gradient [height, width, channels] = l1_factor * sign(d) + ssim_factor * d(sum of SSIM)/d(prediction), 0 where the mask is off."""
+    """gradient [height, width, channels] = l1_factor * sign(d) + ssim_factor * d(sum of SSIM)/d(prediction), 0 where
+    the mask is off."""
     n = width * channels
     stride, pad = padded(n), REACH * channels
     long = stride + 2 * pad + LANES
     s, d, weights, out = (
-        np.zeros(stride, np.float32), np.zeros(stride, np.float32), np.zeros(stride, np.float32), np.zeros(stride, np.float32),
+        np.zeros(stride, np.float32), np.zeros(stride, np.float32), np.zeros(stride, np.float32), np.zeros(stride,
+        np.float32),
     )  # fmt: skip
     r0, r1, r2 = np.zeros(long, np.float32), np.zeros(long, np.float32), np.zeros(long, np.float32)
     plane, zero = height * stride, vec(0.0)

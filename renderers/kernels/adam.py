@@ -60,7 +60,8 @@ def adam_step(
     """One step of torch.optim.Adam (no weight decay, no AMSGrad) in place on param, m and v. False: a number
     of param is not finite now, which a gradient that is not finite makes it.
 
-    param, grad, m, v   float32, contiguous, one shape whose size is a multiple of the row (views of torch tensors by .numpy())
+    param, grad, m, v   float32, contiguous, one shape whose size is a multiple of the row (views of torch tensors by
+    .numpy())
     lr_row              learning rate of each column of a row, e.g. 3 for positions, 48 for spherical harmonics [16, 3]
     step                1 for the first step (bias correction)
     Bit-equal for any number of threads.

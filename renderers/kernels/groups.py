@@ -1,7 +1,8 @@
 """Groups: tuples of VecF with one vector per channel (or per column of a matrix), and their way to and from memory.
 
-How many vectors a group has is part of its type, so loops over channels are unrolled and everything stays in registers. A kernel receives
-the number as a tuple of that length (`channels`, see `channels`), which Numba then compiles once per length.
+How many vectors a group has is part of its type, so loops over channels are unrolled and everything stays in registers.
+A kernel receives the number as a tuple of that length (`channels`, see `channels`), which Numba then compiles once per
+length.
 
     planes     [.., n, LANES] in memory: vector k of a group holds channel k of LANES pixels
     columns    [rows, n] in memory: vector k holds column k of LANES consecutive rows (a transpose on the way)
@@ -14,9 +15,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from .simd import ARITHMETIC, LANES, VecF, as_vec, broadcast, const_f, f32, fma, i32, pointer, vec_f
+from .simd import ARITHMETIC, LANES, VecF, as_vec, broadcast, const_f, f32, fma, i32, intrinsic, pointer, vec_f
 
 
 def channels(count: int) -> tuple[int, ...]:
@@ -125,7 +125,9 @@ def load_columns(typing: Any, array: Any, index: Any, count: Any) -> Any:
         first = pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1], ir.VectorType(f32, n * LANES))
         block = builder.load(first)
         block.align = 4
-        return _pack(context, builder, [_shuffle(builder, block, block, list(range(k, n * LANES, n))) for k in range(n)])
+        return _pack(
+            context, builder, [_shuffle(builder, block, block, list(range(k, n * LANES, n))) for k in range(n)]
+        )
 
     return _group(n)(array, index, count), emit
 
@@ -150,7 +152,11 @@ def _interleaved(builder: Any, vectors: list) -> Any:
         have = k * LANES
         padded = _shuffle(builder, v, v, [min(j, LANES - 1) for j in range(have)])
         joined = _shuffle(builder, joined, padded, [*range(have), *range(have, have + LANES)])
-    return _shuffle(builder, joined, joined, [k * LANES + row for row in range(LANES) for k in range(n)]) if n > 1 else joined
+    return (
+        _shuffle(builder, joined, joined, [k * LANES + row for row in range(LANES) for k in range(n)])
+        if n > 1
+        else joined
+    )
 
 
 def _transposed(builder: Any, vectors: list) -> list:
@@ -166,7 +172,8 @@ def _transposed(builder: Any, vectors: list) -> list:
 
 @intrinsic
 def store_rows(typing: Any, array: Any, index: Any, stride: Any, group: Any) -> Any:
-    """array[index + lane * stride + k] = group[k][lane]; the columns are filled up to a multiple of LANES with zeros."""
+    """array[index + lane * stride + k] = group[k][lane]; the columns are filled up to a multiple of LANES with
+    zeros."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         vectors = cgutils.unpack_tuple(builder, args[3])
@@ -188,7 +195,8 @@ def store_rows(typing: Any, array: Any, index: Any, stride: Any, group: Any) -> 
 
 
 def _fold(builder: Any, a: Any, b: Any, width: int) -> Any:
-    """Lanes in runs of `width`, one run per vector summed so far: halves each run by adding its halves, and joins a's runs with b's."""
+    """Lanes in runs of `width`, one run per vector summed so far: halves each run by adding its halves, and joins a's
+    runs with b's."""
     half = width // 2
     low = [r + j for r in range(0, LANES, width) for j in range(half)]
     high = [i + half for i in low]
@@ -198,7 +206,8 @@ def _fold(builder: Any, a: Any, b: Any, width: int) -> Any:
 
 
 def _lane_sums(builder: Any, vectors: list) -> Any:
-    """One vector whose lane k is the sum over the lanes of vectors[k], for up to LANES of them. A balanced tree of fixed shape."""
+    """One vector whose lane k is the sum over the lanes of vectors[k], for up to LANES of them. A balanced tree of
+    fixed shape."""
     level, width = list(vectors), LANES
     while width > 1:
         if len(level) % 2:
@@ -228,6 +237,8 @@ def lane_sum(typing: Any, x: Any) -> Any:
     """The sum over the lanes of one vector."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.extract_element(_lane_sums(builder, [as_vec(context, builder, args[0], sig.args[0])]), ir.Constant(i32, 0))
+        return builder.extract_element(
+            _lane_sums(builder, [as_vec(context, builder, args[0], sig.args[0])]), ir.Constant(i32, 0)
+        )
 
     return types.float32(x), emit

@@ -1,7 +1,8 @@
 """The one way in which this project compiles: Numba kernels that release the GIL and are kept on disk between runs.
 
-Kernels lie in `cache_dir()/<fingerprint>`, never beside the source (site-packages may be read-only). The fingerprint covers the text of
-every kernel source, because Numba itself only notices a change in the file that holds the kernel, not in the helpers it calls.
+Kernels lie in `cache_dir()/<fingerprint>`, never beside the source (site-packages may be read-only). The fingerprint
+covers the text of every kernel source, because Numba itself only notices a change in the file that holds the kernel,
+not in the helpers it calls.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def _locked(folder: Path, patience: float = 20.0) -> Iterator[None]:
 
 
 class _DiskCache(FunctionCache):
-    """Numba's own on-disk cache, with writers of several processes kept apart. A full or read-only disk costs only the saving."""
+    """Numba's own on-disk cache, with writers of several processes kept apart. A full or read-only disk costs only the
+    saving."""
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with contextlib.suppress(OSError), _locked(Path(self.cache_path)):

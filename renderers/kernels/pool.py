@@ -1,7 +1,8 @@
-"""Threads for kernels: every thread calls the same kernel, which claims numbered blocks from a shared counter until none is left.
+"""Threads for kernels: every thread calls the same kernel, which claims numbered blocks from a shared counter until
+none is left.
 
-A kernel's first two arguments are `(counter, blocks)`; see `claim` in simd.py. Which thread runs a block is left to chance, so a block may
-only write what belongs to it: then results do not depend on the number of threads.
+A kernel's first two arguments are `(counter, blocks)`; see `claim` in simd.py. Which thread runs a block is left to
+chance, so a block may only write what belongs to it: then results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def physical_cores() -> int:
         count = len(siblings)
         quota = Path("/sys/fs/cgroup/cpu.max")
         if quota.exists():
-            limit, period = (quota.read_text().split() + ["100000"])[:2]
+            limit, period = [*quota.read_text().split(), "100000"][:2]
             if limit != "max":
                 count = min(count, max(1, round(int(limit) / int(period))))
     elif sys.platform == "darwin":

@@ -1,8 +1,8 @@
 """Large buffers that are used again: a training step allocates nothing once sizes have settled.
 
-A buffer handed out by `take` is free again when nobody refers to it any more, be it a NumPy view, a torch tensor made by
-`torch.from_numpy`, or the saved state of a forward pass: Python's own reference count decides, so two forwards before their backwards, or a
-render in between, simply hold different buffers.
+A buffer handed out by `take` is free again when nobody refers to it any more, be it a NumPy view, a torch tensor made
+by `torch.from_numpy`, or the saved state of a forward pass: Python's own reference count decides, so two forwards
+before their backwards, or a render in between, simply hold different buffers.
 """
 
 from __future__ import annotations

@@ -12,7 +12,13 @@ from .simd import LANES
 
 
 def run_rows(
-    kernel: Any, n: int, per_block: int, args: list[Any], rows: Collection[int], written: Collection[int], blocks_at: int = -1
+    kernel: Any,
+    n: int,
+    per_block: int,
+    args: list[Any],
+    rows: Collection[int],
+    written: Collection[int],
+    blocks_at: int = -1,
 ) -> None:
     """Call `kernel(counter, blocks, n, *args)` over n rows.
 

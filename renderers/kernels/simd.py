@@ -1,31 +1,39 @@
-"""Vectors in Numba: extension types lowered to LLVM `<LANES x float>`, which LLVM turns into AVX-512, AVX2, SSE or NEON code.
+"""Vectors in Numba: extension types lowered to LLVM `<LANES x float>`, which LLVM turns into AVX-512, AVX2, SSE or
+NEON code.
 
-Numba's loop vectoriser gives up on loops with masks, early exits or exp2; with these types the kernel says itself what runs side by side.
+Numba's loop vectoriser gives up on loops with masks, early exits or exp2; with these types the kernel says itself what
+runs side by side.
 
-    VecF, VecI, VecM   LANES float32 / int32 / booleans; operators + - * / < <= > >= & | work between them (and scalars, for VecF)
-    arrays             plain contiguous NumPy arrays, addressed by flat element index without bounds check or wrap-around
+    VecF, VecI, VecM   LANES float32 / int32 / booleans; operators + - * / < <= > >= & | work between them (and
+    scalars, for VecF)
+    arrays             plain contiguous NumPy arrays, addressed by flat element index without bounds check or
+                       wrap-around
     groups             Python tuples of VecF, one per channel or column: see groups.py
 
-This file holds types, arithmetic, loads and stores; vecmath.py exp2, log2 and rounding; groups.py transposes and sums over lanes.
+This file holds types, arithmetic, loads and stores; vecmath.py exp2, log2 and rounding; groups.py transposes and sums
+over lanes.
 """
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, cast
 
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
-from numba import config, types
+from numba import config, extending, types
 from numba.core import cgutils
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import intrinsic, models, register_model
+from numba.extending import models, register_model
+
+intrinsic = cast(Any, extending.intrinsic)  # kernels call what it returns without the typing context
 
 
 def _host_lanes() -> int:
-    """16 where the host has 512-bit vectors and 32 registers of them, else 8 (AVX2: one register; SSE and NEON: two)."""
+    """16 where the host has 512-bit vectors and 32 registers of them, else 8 (AVX2: one register; SSE and NEON:
+    two)."""
     named = getattr(config, "CPU_FEATURES", None) or ""
     if getattr(config, "CPU_NAME", None) and not named:
         return 8

@@ -15,7 +15,9 @@ def array(tensor: torch.Tensor) -> np.ndarray:
     return tensor.detach().to(torch.float32).contiguous().numpy()
 
 
-def recycled(shape: int | tuple[int, ...], dtype: Any = np.float32, zero: bool = False) -> tuple[torch.Tensor, np.ndarray]:
+def recycled(
+    shape: int | tuple[int, ...], dtype: Any = np.float32, zero: bool = False
+) -> tuple[torch.Tensor, np.ndarray]:
     """A tensor and the same memory as an array, from the recycler: it returns there when the last tensor on it dies."""
     memory = take(shape, dtype)
     if zero:

@@ -1,4 +1,5 @@
-"""Gaussian splatting written down plainly in dense float64 torch, with autograd for gradients: slow, short, and independent of the kernels.
+"""Gaussian splatting written down plainly in dense float64 torch, with autograd for gradients: slow, short, and
+independent of the kernels.
 
 Letters: N Gaussians, P pixels, D channels. One camera.
 """
@@ -36,7 +37,8 @@ def rotation(q: Tensor) -> Tensor:
 
 
 def project(means, quats, scales, viewmat, K, width, height, eps2d=0.3):
-    """means2d [N, 2], covariance after and before the blur [N, 2, 2], depth [N]; the Jacobian clamped as gsplat does."""
+    """means2d [N, 2], covariance after and before the blur [N, 2, 2], depth [N]; the Jacobian clamped as gsplat
+    does."""
     R, t = viewmat[:3, :3], viewmat[:3, 3]
     x = means @ R.T + t
     fx, fy, cx, cy = K[0, 0], K[1, 1], K[0, 2], K[1, 2]
@@ -54,32 +56,32 @@ def project(means, quats, scales, viewmat, K, width, height, eps2d=0.3):
 
 
 def blend(means2d, cov, opacities, colours, depths, width, height, background=None) -> Drawn:
-    """Front to back, ties by index, all pixels at once."""
+    """Front to back, ties by index, all pairs at once.
+
+    T falls monotonically, so "the first Gaussian that would bring T to 1e-4 ends the pixel" is "T behind it is above 1e-4".
+    """
     ys, xs = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
     pixels = torch.stack([xs, ys], -1).reshape(-1, 2).to(means2d.dtype) + 0.5
-    T = torch.ones(len(pixels), dtype=means2d.dtype)
-    out = torch.zeros(len(pixels), colours.shape[1], dtype=means2d.dtype)
-    open_, sure = torch.ones(len(pixels), dtype=torch.bool), torch.ones(len(pixels), dtype=torch.bool)
-    for i in torch.argsort(depths, stable=True).tolist():
-        d = pixels - means2d[i]
-        sigma = 0.5 * ((d @ torch.linalg.inv(cov[i])) * d).sum(-1)
-        raw = opacities[i] * torch.exp(-sigma)
-        alpha = torch.where(raw <= ALPHA_MAX, raw, torch.full_like(raw, ALPHA_MAX))  # no gradient through the clamp
-        drawn = open_ & (raw >= ALPHA_MIN)
-        left = T * (1 - alpha)
-        ends = drawn & (left <= T_MIN)
-        with torch.no_grad():
-            near = ((raw / ALPHA_MIN - 1).abs() < 1e-3) | ((raw / ALPHA_MAX - 1).abs() < 1e-4)
-            near |= drawn & ((left / T_MIN - 1).abs() < 1e-2)
-            sure &= ~(open_ & near)
-        open_ = open_ & ~ends
-        drawn = drawn & ~ends
-        weight = torch.where(drawn, alpha * T, torch.zeros_like(T))
-        out = out + weight[:, None] * colours[i]
-        T = torch.where(drawn, left, T)
+    order = torch.argsort(depths, stable=True)
+    means2d, cov, opacities, colours = (a[order] for a in (means2d, cov, opacities, colours))
+    d = pixels - means2d[:, None]  # [N, P, 2]
+    sigma = 0.5 * ((d @ torch.linalg.inv(cov)) * d).sum(-1)
+    raw = opacities[:, None] * torch.exp(-sigma)
+    alpha = torch.where(raw <= ALPHA_MAX, raw, torch.full_like(raw, ALPHA_MAX))  # no gradient through the clamp
+    alpha = torch.where(raw >= ALPHA_MIN, alpha, torch.zeros_like(alpha))
+    with torch.no_grad():
+        behind = torch.cumprod(1 - alpha, 0)
+        drawn = behind > T_MIN
+        near = ((raw / ALPHA_MIN - 1).abs() < 1e-3) | ((raw / ALPHA_MAX - 1).abs() < 1e-4)
+        near |= (behind / T_MIN - 1).abs() < 1e-2
+        sure = ~near.any(0)
+    alpha = torch.where(drawn, alpha, torch.zeros_like(alpha))
+    behind = torch.cumprod(1 - alpha, 0)
+    T = torch.cat([torch.ones_like(pixels[None, :, 0]), behind])
+    out = torch.einsum("np,nd->pd", alpha * T[:-1], colours)
     if background is not None:
-        out = out + T[:, None] * background
-    return Drawn(out.view(height, width, -1), (1 - T).view(height, width), sure.view(height, width))
+        out = out + T[-1][:, None] * background
+    return Drawn(out.view(height, width, -1), (1 - T[-1]).view(height, width), sure.view(height, width))
 
 
 def visible(means, viewmat, near=0.01, far=1e10) -> Tensor:
@@ -89,7 +91,19 @@ def visible(means, viewmat, near=0.01, far=1e10) -> Tensor:
 
 
 def render(
-    means, quats, scales, opacities, colours, viewmat, K, width, height, background=None, eps2d=0.3, antialiased=False, depth=False
+    means,
+    quats,
+    scales,
+    opacities,
+    colours,
+    viewmat,
+    K,
+    width,
+    height,
+    background=None,
+    eps2d=0.3,
+    antialiased=False,
+    depth=False,
 ) -> Drawn:
     """The whole picture. colours [N, D]; with `depth` one more channel holds z."""
     keep = visible(means.detach(), viewmat.detach())

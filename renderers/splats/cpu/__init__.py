@@ -2,8 +2,8 @@
 
     from sceneloom.renderers.splats.cpu import rasterization
 
-takes and returns what `gsplat.rasterization` does. Its halves are here too: `fully_fused_projection`, `spherical_harmonics` and
-`rasterize_to_pixels`. The table in `rasterization`'s docstring says what each argument does.
+takes and returns what `gsplat.rasterization` does. Its halves are here too: `fully_fused_projection`,
+`spherical_harmonics` and `rasterize_to_pixels`. The table in `rasterization`'s docstring says what each argument does.
 """
 
 from .harmonics import spherical_harmonics

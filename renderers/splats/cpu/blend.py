@@ -1,15 +1,18 @@
 """Front-to-back blending of a tile's Gaussians, and its gradient: the kernels in which training spends its time.
 
-    alpha_i = min(0.999, opacity_i exp(-sigma_i)), nothing if below 1/255;  w_i = alpha_i T_i;  T_{i+1} = T_i (1 - alpha_i)
-    colour = sum_i w_i c_i + T background;  a Gaussian that would bring T to 1e-4 or less ends the pixel and is not drawn
+    alpha_i = min(0.999, opacity_i exp(-sigma_i)), nothing if below 1/255
+    w_i = alpha_i T_i,  T_{i+1} = T_i (1 - alpha_i),  colour = sum_i w_i c_i + T background
 
-Pixels go through in vectors of LANES: 8 wide, LANES / 8 high. Per Gaussian and tile a bit mask says which vectors its ellipse reaches; the
-forward pass keeps the mask of those it changed for the backward pass, and each pixel's end.
+A Gaussian that would bring T to 1e-4 or less ends the pixel and is not drawn.
+
+Pixels go through in vectors of LANES: 8 wide, LANES / 8 high. Per Gaussian and tile a bit mask says which vectors its
+ellipse reaches; the forward pass keeps the mask of those it changed for the backward pass, and each pixel's end.
 
 The backward pass walks front to back too. Of what a pixel's loss gradient v says about the colour behind Gaussian i,
     rest_i = v . colour - T v_alpha - sum_{j <= i} w_j (v . c_j),
 it subtracts as it goes, so nothing is stored per pair:  dL/dalpha_i = T_i (v . c_i) - rest_i / (1 - alpha_i).
-Sums over a tile's pixels land in the pair's own slot; slots of one Gaussian lie side by side and are added up in order by `gather_slots`.
+Sums over a tile's pixels land in the pair's own slot; slots of one Gaussian lie side by side and are added up in order
+by `gather_slots`.
 """
 
 from __future__ import annotations
@@ -20,7 +23,22 @@ import numpy as np
 
 from ...kernels.groups import axpy, dot, load_planes, spread, store_lane_sums, store_planes, zeros
 from ...kernels.jit import inlined, kernel
-from ...kernels.simd import LANES, any_of, at, claim, load, lowest_bit, minimum, muladd, prefetch, put, select, store, vec, veci
+from ...kernels.simd import (
+    LANES,
+    any_of,
+    at,
+    claim,
+    load,
+    lowest_bit,
+    minimum,
+    muladd,
+    prefetch,
+    put,
+    select,
+    store,
+    vec,
+    veci,
+)
 from ...kernels.vecmath import exp2, vabs
 from .tiles import BOW, COLOUR, HALF, LEAN, LEVEL, MX, MY, TILE_WIDTH, TOP, XX, XY, YY
 
@@ -76,10 +94,10 @@ def blend_forward(
     """Draw.
 
     image [height, width, depth], alphas [height, width]; depth <= len(channels): planes beyond depth are padding.
-    If `keep`: ends [height, width] int32 (position in the tile's list that ended the pixel), reached [E] uint64 and tile_ends [tiles].
+    If `keep`: ends [height, width] int32 (position in the tile's list that ended the pixel), reached [E] uint64 and
+    tile_ends [tiles].
     """
     n = len(channels)
-    vectors = tile_height // HIGH
     pixels = tile_height * TILE_WIDTH
     transmittance, limit, planes = aligned(pixels), aligned(pixels), aligned(pixels * n)
     end = aligned(pixels).view(np.int32)
@@ -164,10 +182,11 @@ def blend_backward(
     counter, tiles, across, tile_height, width, height, starts, entries, records, stride, depth,
     image, alphas, ends, reached, tile_ends, v_image, v_alphas, use_alphas, slot_size, slots, used, channels, absolute,
 ):  # fmt: skip
-    """Each pair's sums over the tile's pixels, into slots [E, slot_size]; used [E] uint8 (zero before) is set to 1 where a slot is written.
+    """Each pair's sums over the tile's pixels, into slots [E, slot_size]; used [E] uint8 (zero before) is set to 1
+    where a slot is written.
 
-    A slot: v . w per channel, then with g = alpha dL/dalpha the sums of g, g dx, g dy, g dx^2, g dx dy, g dy^2, and if `absolute` is a
-    tuple of length 1 (not 0) of |g (A dx + B dy)| and |g (B dx + C dy)|, both times log2(e).
+    A slot: v . w per channel, then with g = alpha dL/dalpha the sums of g, g dx, g dy, g dx^2, g dx dy, g dy^2, and if
+    `absolute` is a tuple of length 1 (not 0) of |g (A dx + B dy)| and |g (B dx + C dy)|, both times log2(e).
     """
     n = len(channels)
     pixels = tile_height * TILE_WIDTH
@@ -248,7 +267,7 @@ def blend_backward(
             sx = s0 * dx
             geometry = (s0, sx, sy, sx * dx, sy * dx, syy)
             if len(absolute) > 0:
-                store_lane_sums(slots, slot * slot_size, sums + geometry + (ax, ay))  # noqa: RUF005
+                store_lane_sums(slots, slot * slot_size, sums + geometry + (ax, ay))
             else:
                 store_lane_sums(slots, slot * slot_size, sums + geometry)
             put(used, slot, 1)

@@ -22,7 +22,8 @@ def camera_array(
 ) -> np.ndarray:
     """World-to-camera [4, 4] and intrinsics [3, 3] (pixels) with the knobs of the projection.
 
-    SLOPES holds the largest and smallest x/z and y/z at which the projection is linearised: the image border plus MARGIN * tan(fov / 2).
+    SLOPES holds the largest and smallest x/z and y/z at which the projection is linearised: the image border plus
+    MARGIN * tan(fov / 2).
     """
     camera = np.zeros(CAMERA_FLOATS, np.float32)
     fx, fy, cx, cy = float(K[0, 0]), float(K[1, 1]), float(K[0, 2]), float(K[1, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,14 @@ class _Harmonics(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, points: Tensor, centres: Tensor, coefficients: Tensor, radii: Tensor, degree: int, bias: float, clamp: bool
+        ctx: Any,
+        points: Tensor,
+        centres: Tensor,
+        coefficients: Tensor,
+        radii: Tensor,
+        degree: int,
+        bias: float,
+        clamp: bool,
     ) -> Tensor:
         views, n, bases = radii.shape[0], points.shape[0], coefficients.shape[2]
         colours, a_colours = recycled((views, n, 3))
@@ -53,10 +61,8 @@ class _Harmonics(torch.autograd.Function):
         v_centres = None
         if ctx.needs_input_grad[1]:
             v_centres = torch.from_numpy(-a_v_points.sum(1, dtype=np.float64).astype(np.float32))
-        if views > 1:  # NumPy's order of summation does not depend on threads
-            v_points = torch.from_numpy(a_v_points.sum(0))
-        else:
-            v_points = v_points[0]
+        # NumPy's order of summation does not depend on threads
+        v_points = torch.from_numpy(a_v_points.sum(0)) if views > 1 else v_points[0]
         return v_points, v_centres, v_coefficients, None, None, None, None
 
 
@@ -80,7 +86,7 @@ def spherical_harmonics(degrees_to_use: int, dirs: Tensor, coeffs: Tensor, masks
     """
     _check_degree(degrees_to_use, coeffs.shape[-2])
     front = tuple(dirs.shape[:-1])
-    n = dirs[..., 0].numel()
+    n = math.prod(front)
     if masks is None:
         radii = torch.ones((1, n, 2), dtype=torch.int32)
     else:

@@ -1,8 +1,8 @@
 """Spherical harmonics of degree 0 to 3 -> colour, and back.
 
-Real basis in the order and with the signs of the 3D Gaussian Splatting code, evaluated by the recurrences of Sloan, "Efficient Spherical
-Harmonic Evaluation" (JCGT 2013). The basis is computed for LANES Gaussians at once, the sums over coefficients for one after another, since
-one Gaussian's coefficients are contiguous.
+Real basis in the order and with the signs of the 3D Gaussian Splatting code, evaluated by the recurrences of Sloan,
+"Efficient Spherical Harmonic Evaluation" (JCGT 2013). The basis is computed for LANES Gaussians at once, the sums over
+coefficients for one after another, since one Gaussian's coefficients are contiguous.
 """
 
 from __future__ import annotations
@@ -70,7 +70,12 @@ def basis_gradient(degree, x, y, z, d):
             d13, d14, d15 = load(d, 13 * LANES), load(d, 14 * LANES), load(d, 15 * LANES)
             vx = vx + (s1 * d9 + c1 * d15) * (-3.0 * C3) + b * (y * d10 + x * d14) + a * d13
             vy = vy + (c1 * d9 - s1 * d15) * (-3.0 * C3) + b * (x * d10 - y * d14) + a * d11
-            vz = vz + (zz * (3.0 * C3Z) - C3Z1) * d12 - z * (x * d13 + y * d11) * (2.0 * C3A) + (c1 * d14 + s1 * d10) * C3X
+            vz = (
+                vz
+                + (zz * (3.0 * C3Z) - C3Z1) * d12
+                - z * (x * d13 + y * d11) * (2.0 * C3A)
+                + (c1 * d14 + s1 * d10) * C3X
+            )
     return vx, vy, vz
 
 
@@ -85,7 +90,8 @@ def direction(points, i, centre):
 
 @kernel
 def harmonics_forward(counter, blocks, n, degree, bases, points, centre, coefficients, radii, bias, clamp, colours):
-    """colours [n, 3] = bias + sum over the first (degree + 1)^2 of `bases` coefficients; 0 at least if `clamp`; 0 where radii are."""
+    """colours [n, 3] = bias + sum over the first (degree + 1)^2 of `bases` coefficients; 0 at least if `clamp`; 0
+    where radii are."""
     used = (degree + 1) * (degree + 1)
     table = np.empty(16 * LANES, np.float32)
     zero = f32(0.0)
@@ -121,7 +127,8 @@ def harmonics_backward(
     counter, blocks, n, degree, bases, points, centre, coefficients, radii, clamp, colours, v_colours, add,
     v_coefficients, v_points,
 ):  # fmt: skip
-    """Gradients of harmonics_forward; `add` as in project_backward, for v_coefficients only. v_points is zero where nothing flows."""
+    """Gradients of harmonics_forward; `add` as in project_backward, for v_coefficients only. v_points is zero where
+    nothing flows."""
     used = (degree + 1) * (degree + 1)
     table, slopes = np.empty(16 * LANES, np.float32), np.zeros(16 * LANES, np.float32)
     zero = f32(0.0)
@@ -141,7 +148,9 @@ def harmonics_backward(
                     green = green if at(colours, 3 * row + 1) > zero else zero
                     blue = blue if at(colours, 3 * row + 2) > zero else zero
                 hidden = at(radii, 2 * row) <= 0 or at(radii, 2 * row + 1) <= 0
-                if hidden or (red == zero and green == zero and blue == zero):  # also: never touch coefficients that may be NaN
+                if hidden or (
+                    red == zero and green == zero and blue == zero
+                ):  # also: never touch coefficients that may be NaN
                     if not add:
                         for k in range(3 * bases):
                             put(v_coefficients, c + k, zero)
@@ -151,7 +160,11 @@ def harmonics_backward(
                 for k in range(used):
                     weight = at(table, k * LANES + lane)
                     p = c + 3 * k
-                    put(slopes, k * LANES + lane, at(coefficients, p) * red + at(coefficients, p + 1) * green + at(coefficients, p + 2) * blue)
+                    put(
+                        slopes,
+                        k * LANES + lane,
+                        at(coefficients, p) * red + at(coefficients, p + 1) * green + at(coefficients, p + 2) * blue,
+                    )
                     if add:
                         put(v_coefficients, p, at(v_coefficients, p) + weight * red)
                         put(v_coefficients, p + 1, at(v_coefficients, p + 1) + weight * green)
@@ -165,4 +178,6 @@ def harmonics_backward(
                         put(v_coefficients, c + k, zero)
             vx, vy, vz = basis_gradient(degree, x, y, z, slopes)
             along = vx * x + vy * y + vz * z
-            store_columns(v_points, 3 * i, ((vx - along * x) * inverse, (vy - along * y) * inverse, (vz - along * z) * inverse))
+            store_columns(
+                v_points, 3 * i, ((vx - along * x) * inverse, (vy - along * y) * inverse, (vz - along * z) * inverse)
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ class _Projection(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, means: Tensor, quats: Tensor, scales: Tensor, opacities: Tensor | None, viewmats: Tensor, Ks: Tensor,
-        width: int, height: int, eps2d: float, near_plane: float, far_plane: float, radius_clip: float, compensate: bool,
+        width: int, height: int, eps2d: float, near_plane: float, far_plane: float, radius_clip: float, compensate:
+        bool,
     ) -> Any:  # fmt: skip
         batch, n, views = means.shape[0], means.shape[1], viewmats.shape[1]
         shape = (batch, views, n)
@@ -34,7 +36,10 @@ class _Projection(torch.autograd.Function):
         weights = np.zeros((batch, n), np.float32) if opacities is None else array(opacities)
         poses, intrinsics = viewmats.detach().numpy(), Ks.detach().numpy()
         cameras = [
-            [camera_array(poses[b, c], intrinsics[b, c], width, height, eps2d, near_plane, far_plane, radius_clip) for c in range(views)]
+            [
+                camera_array(poses[b, c], intrinsics[b, c], width, height, eps2d, near_plane, far_plane, radius_clip)
+                for c in range(views)
+            ]
             for b in range(batch)
         ]
         for b in range(batch):
@@ -63,7 +68,8 @@ class _Projection(torch.autograd.Function):
         saved = [radii.numpy(), array(conics), array(compensations)]
         shapes = ((n, 2), (0,), (n, 3), (0,))  # of what stands in for gradients that are absent; radii have none
         incoming = [
-            np.zeros((batch, views, *s), np.float32) if g is None else array(g) for g, s in zip(gradients, shapes, strict=False)
+            np.zeros((batch, views, *s), np.float32) if g is None else array(g)
+            for g, s in zip(gradients, shapes, strict=False)
         ]
         use_depths, use_compensations = gradients[1] is not None, gradients[3] is not None
         rows = [0, 1, 2, 4, 5, 6, 7, 9, 15, 16, 17, *[8] * use_depths, *[10] * use_compensations]
@@ -121,7 +127,7 @@ def fully_fused_projection(
     if quats is None or scales is None:
         raise ValueError("quats and scales are needed")
     batch, n = tuple(means.shape[:-2]), means.shape[-2]
-    views = viewmats.shape[-3]
+    views, count = viewmats.shape[-3], math.prod(batch)
     expect("means", means, (*batch, n, 3))
     expect("quats", quats, (*batch, n, 4))
     expect("scales", scales, (*batch, n, 3))
@@ -130,12 +136,12 @@ def fully_fused_projection(
     if opacities is not None:
         expect("opacities", opacities, (*batch, n))
     means2d, depths, conics, compensations, radii = _Projection.apply(
-        means.reshape(-1, n, 3) if batch else means[None],
-        quats.reshape(-1, n, 4) if batch else quats[None],
-        scales.reshape(-1, n, 3) if batch else scales[None],
-        None if opacities is None else opacities.reshape(-1, n) if batch else opacities[None],
-        viewmats.reshape(-1, views, 4, 4) if batch else viewmats[None],
-        Ks.reshape(-1, views, 3, 3) if batch else Ks[None],
+        means.reshape(count, n, 3),
+        quats.reshape(count, n, 4),
+        scales.reshape(count, n, 3),
+        None if opacities is None else opacities.reshape(count, n),
+        viewmats.reshape(count, views, 4, 4),
+        Ks.reshape(count, views, 3, 3),
         width, height, eps2d, near_plane, far_plane, radius_clip, calc_compensations,
     )  # fmt: skip  # pyright: ignore[reportGeneralTypeIssues]
     front = (*batch, views, n)

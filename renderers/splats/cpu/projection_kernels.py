@@ -5,7 +5,8 @@
     P = J R M   [2, 3]     so that the 2D covariance is P P^T + eps2d I (EWA splatting, Zwicker et al. 2001)
     conic = (A, B, C)      its inverse [[A, B], [B, C]]
 
-det(P P^T) is the squared length of the cross product of P's rows: no cancellation for needles, which a*c - b*b suffers from.
+det(P P^T) is the squared length of the cross product of P's rows: no cancellation for needles, which a*c - b*b suffers
+from.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def to_camera(cam, mx, my, mz):
 
 @inlined
 def jacobian_rotation(cam, x, y, rz):
-    """J R: d(pixel) / d(world), rows T0 and T1, with the clamped slopes that J was taken at and J's four non-zero entries."""
+    """J R: d(pixel) / d(world), rows T0 and T1, with the clamped slopes that J was taken at and J's four non-zero
+    entries."""
     tx = minimum(maximum(x * rz, cam[23]), cam[22])
     ty = minimum(maximum(y * rz, cam[25]), cam[24])
     j00, j02, j11, j12 = rz * cam[12], -(tx * rz * cam[12]), rz * cam[13], -(ty * rz * cam[13])
@@ -89,11 +91,27 @@ def cross_square(a, b):
 
 @kernel
 def project_forward(
-    counter, blocks, n, means, quats, scales, opacities, use_opacities, compensate, cam, means2d, depths, conics, compensations, radii
+    counter,
+    blocks,
+    n,
+    means,
+    quats,
+    scales,
+    opacities,
+    use_opacities,
+    compensate,
+    cam,
+    means2d,
+    depths,
+    conics,
+    compensations,
+    radii,
 ):
-    """Rows of means2d, depths, conics, compensations are zero and radii are 0 where a Gaussian is culled. n: a multiple of LANES.
+    """Rows of means2d, depths, conics, compensations are zero and radii are 0 where a Gaussian is culled. n: a
+    multiple of LANES.
 
-    compensations: sqrt(det(cov) / det(cov + eps2d I)); it multiplies the opacity that decides the radius if `compensate`.
+    compensations: sqrt(det(cov) / det(cov + eps2d I)); it multiplies the opacity that decides the radius if
+    `compensate`.
     """
     zero, one = vec(0.0), vec(1.0)
     fx, fy, cx, cy = cam[12], cam[13], cam[14], cam[15]
@@ -129,7 +147,7 @@ def project_forward(
                 opacity = load(opacities, i)
                 if compensate:
                     opacity = opacity * factor
-                seen = seen & (opacity >= ALPHA_MIN)
+                seen = seen & (opacity >= ALPHA_MIN) & (opacity < 1e30)
                 level = log2(select(seen, opacity, one)) - log2(vec(ALPHA_MIN))
                 reach = minimum(vsqrt(maximum(level, zero) * f32(2.0 * 0.6931471805599453)), reach)
             rx = minimum(vceil(reach * vsqrt(a)), HUGE)
@@ -154,9 +172,11 @@ def project_forward(
 @kernel
 def project_backward(
     counter, blocks, n, means, quats, scales, cam, radii, conics, compensations,
-    v_means2d, v_depths, v_conics, v_compensations, use_depths, use_compensations, add, pose, v_means, v_quats, v_scales, v_pose,
+    v_means2d, v_depths, v_conics, v_compensations, use_depths, use_compensations, add, pose, v_means, v_quats,
+    v_scales, v_pose,
 ):  # fmt: skip
-    """Gradients of project_forward. `add`: add to what v_means, v_quats, v_scales hold (further cameras), else overwrite.
+    """Gradients of project_forward. `add`: add to what v_means, v_quats, v_scales hold (further cameras), else
+    overwrite.
 
     v_pose [blocks, 12]: each block's share of the gradient of R (9, row-major) and t (3), written if `pose`.
     """
@@ -198,12 +218,14 @@ def project_backward(
             k00, k01, k10, k11 = A * gA + B * gB, A * gB + B * gC, B * gA + C * gB, B * gB + C * gC
             g00, g01, g11 = -(k00 * A + k01 * B), -(k00 * B + k01 * C), -(k10 * B + k11 * C)
             if use_compensations:
-                # rho = sharp / det = factor^2;  d factor = drho / (2 factor);  det = det(cov) after the blur, 1 / det = AC - B^2
+                # rho = sharp / det = factor^2;  d factor = drho / (2 factor);  det = det(cov) after the blur, 1 / det
+                # = AC - B^2
                 factor, v_factor = load(compensations, i), load(v_compensations, i)
                 half = select(factor > 1e-6, v_factor * 0.5 / maximum(factor, vec(1e-6)), zero)
                 rho = factor * factor
                 inverse = A * C - B * B
-                # dsharp/da = c - eps, /dc = a - eps, /db = -2b (b counted once: half of it on each off-diagonal entry); a = C det, c = A det
+                # dsharp/da = c - eps, /dc = a - eps, /db = -2b (b counted once: half of it on each off-diagonal
+                # entry); a = C det, c = A det
                 g00 = g00 + half * (A - eps * inverse - rho * A)
                 g11 = g11 + half * (C - eps * inverse - rho * C)
                 g01 = g01 + half * (B - rho * B)
@@ -227,9 +249,21 @@ def project_backward(
             # U = T R(q)
             vt0 = (dot3(vu0, rot[0]), dot3(vu0, rot[1]), dot3(vu0, rot[2]))
             vt1 = (dot3(vu1, rot[0]), dot3(vu1, rot[1]), dot3(vu1, rot[2]))
-            r00, r01, r02 = t0[0] * vu0[0] + t1[0] * vu1[0], t0[0] * vu0[1] + t1[0] * vu1[1], t0[0] * vu0[2] + t1[0] * vu1[2]
-            r10, r11, r12 = t0[1] * vu0[0] + t1[1] * vu1[0], t0[1] * vu0[1] + t1[1] * vu1[1], t0[1] * vu0[2] + t1[1] * vu1[2]
-            r20, r21, r22 = t0[2] * vu0[0] + t1[2] * vu1[0], t0[2] * vu0[1] + t1[2] * vu1[1], t0[2] * vu0[2] + t1[2] * vu1[2]
+            r00, r01, r02 = (
+                t0[0] * vu0[0] + t1[0] * vu1[0],
+                t0[0] * vu0[1] + t1[0] * vu1[1],
+                t0[0] * vu0[2] + t1[0] * vu1[2],
+            )
+            r10, r11, r12 = (
+                t0[1] * vu0[0] + t1[1] * vu1[0],
+                t0[1] * vu0[1] + t1[1] * vu1[1],
+                t0[1] * vu0[2] + t1[1] * vu1[2],
+            )
+            r20, r21, r22 = (
+                t0[2] * vu0[0] + t1[2] * vu1[0],
+                t0[2] * vu0[1] + t1[2] * vu1[1],
+                t0[2] * vu0[2] + t1[2] * vu1[2],
+            )
             vqw = (qx * (r21 - r12) + qy * (r02 - r20) + qz * (r10 - r01)) * 2.0
             vqx = (qx * (r11 + r22) * -2.0 + qy * (r01 + r10) + qz * (r02 + r20) + qw * (r21 - r12)) * 2.0
             vqy = (qx * (r01 + r10) - qy * (r00 + r22) * 2.0 + qz * (r12 + r21) + qw * (r02 - r20)) * 2.0

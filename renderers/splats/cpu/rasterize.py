@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ def padded(depth: int) -> tuple[int, ...]:
 
 
 class _Blending(torch.autograd.Function):
-    """means2d [C, N, 2], conics, colours [C, N, D <= 16], opacities, backgrounds [C, D] -> image [C, H, W, D], alphas [C, H, W]."""
+    """means2d [C, N, 2], conics, colours [C, N, D <= 16], opacities, backgrounds [C, D] -> image [C, H, W, D], alphas
+    [C, H, W]."""
 
     @staticmethod
     def forward(
@@ -42,7 +44,7 @@ class _Blending(torch.autograd.Function):
         states = []
         for c in range(views):
             order = depth_order(a_depths[c], a_radii[c])
-            tiles = build(order, *(a[c] for a in inputs), width, height)
+            tiles = build(order, inputs[0][c], inputs[1][c], inputs[2][c], inputs[3][c], width, height)
             states.append(_draw(tiles, ground[c], a_image[c], a_alphas[c], keep))
         if keep:
             ctx.save_for_backward(means2d, conics, colours, opacities, image, alphas)
@@ -65,7 +67,8 @@ class _Blending(torch.autograd.Function):
         saved = [array(t) for t in (conics, opacities, image, alphas)]
         for c in range(views):
             outputs = [a[c] for a in (a_means2d, a_conics, a_colours, a_opacities, a_absolute)]
-            _differentiate(ctx.states[c], *(a[c] for a in saved), v_image[c], v_alphas[c], use_alphas, ctx.absgrad, outputs)
+            inputs = [a[c] for a in (*saved, v_image, v_alphas)]
+            _differentiate(ctx.states[c], inputs, use_alphas, ctx.absgrad, outputs)
         if ctx.absgrad:
             means2d.absgrad = v_absolute
         v_backgrounds = None
@@ -83,17 +86,18 @@ def _draw(tiles: Tiles, background: np.ndarray, image: np.ndarray, alphas: np.nd
     reached = take(len(tiles.entries) if keep else 0, np.uint64)
     tile_ends = take(count, np.int64)
     pool.run(
-        blend_forward, count, tiles.across, tiles.tile_height, tiles.width, tiles.height, tiles.starts, tiles.entries, tiles.records,
+        blend_forward, count, tiles.across, tiles.tile_height, tiles.width, tiles.height, tiles.starts, tiles.entries,
+        tiles.records,
         record_floats(depth), background, depth, keep, image, alphas, ends, reached, tile_ends, padded(depth),
     )  # fmt: skip
     return (tiles, ends, reached, tile_ends) if keep else ()
 
 
 def _differentiate(
-    state: tuple, conics: np.ndarray, opacities: np.ndarray, image: np.ndarray, alphas: np.ndarray,
-    v_image: np.ndarray, v_alphas: np.ndarray, use_alphas: bool, absgrad: bool, outputs: list[np.ndarray],
-) -> None:  # fmt: skip
-    """Gradients of one image, written to `outputs`."""
+    state: tuple, inputs: list[np.ndarray], use_alphas: bool, absgrad: bool, outputs: list[np.ndarray]
+) -> None:
+    """Gradients of one image, written to `outputs`. inputs: conics, opacities, image, alphas, v_image, v_alphas."""
+    conics, opacities, image, alphas, v_image, v_alphas = inputs
     tiles, ends, reached, tile_ends = state
     depth = image.shape[-1]
     counted, absolute = padded(depth), witness(int(absgrad))
@@ -101,8 +105,10 @@ def _differentiate(
     slots, used = take((len(tiles.entries), size)), take(len(tiles.entries), np.uint8)
     used.fill(0)
     pool.run(
-        blend_backward, tiles.across * tiles.down, tiles.across, tiles.tile_height, tiles.width, tiles.height, tiles.starts,
-        tiles.entries, tiles.records, record_floats(depth), depth, image, alphas, ends, reached, tile_ends, v_image, v_alphas,
+        blend_backward, tiles.across * tiles.down, tiles.across, tiles.tile_height, tiles.width, tiles.height,
+        tiles.starts,
+        tiles.entries, tiles.records, record_floats(depth), depth, image, alphas, ends, reached, tile_ends, v_image,
+        v_alphas,
         use_alphas, size, slots, used, counted, absolute,
     )  # fmt: skip
     n = len(opacities)
@@ -130,17 +136,19 @@ def rasterize_to_pixels(
     depths: Tensor,
     radii: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """gsplat's function of this name, except that it makes its own tile lists: instead of them it is given depths and radii.
+    """gsplat's function of this name, except that it makes its own tile lists: instead of them it is given depths and
+    radii.
 
     Args:
-        means2d: [..., N, 2] pixels. conics: [..., N, 3] (A, B, C). colors: [..., N, D], any D >= 1. opacities: [..., N].
-        backgrounds: [..., D] or None (black). absgrad: leave the absolute gradient in means2d.absgrad on the way back.
+        means2d: [..., N, 2] pixels. conics: [..., N, 3] (A, B, C). opacities: [..., N].
+        colors: [..., N, D], any D >= 1. backgrounds: [..., D] or None (black).
         depths: [..., N], front to back, ties by index. radii: [..., N, 2] int; Gaussians with a 0 are not drawn.
+        absgrad: leave the absolute gradient in means2d.absgrad on the way back (up to 16 channels).
         tile_size, isect_offsets, flatten_ids: ignored. masks, packed: NotImplementedError.
 
     Returns:
-        image [..., H, W, D] and alphas [..., H, W, 1]. Differentiable with respect to means2d, conics, colors, opacities, backgrounds.
-        Gaussians with any number that is not finite are not drawn and get zero gradients.
+        image [..., H, W, D] and alphas [..., H, W, 1]. Differentiable with respect to means2d, conics, colors,
+        opacities, backgrounds. Gaussians with any number that is not finite are not drawn and get zero gradients.
     """
     refuse("masks", masks is not None)
     refuse("packed", packed)
@@ -154,24 +162,24 @@ def rasterize_to_pixels(
     if backgrounds is not None:
         expect("backgrounds", backgrounds, (*front, depth))
     refuse(f"absgrad with more than {MAX_NATIVE} channels", absgrad and depth > MAX_NATIVE)
-    shape = means2d.shape
     keep = torch.is_grad_enabled() and any(
         t is not None and t.requires_grad for t in (means2d, conics, colors, opacities, backgrounds)
     )
-    flat = means2d if len(front) == 1 else means2d.reshape(-1, n, 2)
+    count = math.prod(front)
+    flat = means2d if len(front) == 1 else means2d.reshape(count, n, 2)  # absgrad is left on this very tensor
     images, alphas = [], None
     for first in range(0, depth, MAX_NATIVE):
         last = min(depth, first + MAX_NATIVE)
         image, alpha = _Blending.apply(
             flat,
-            conics.reshape(-1, n, 3),
-            colors[..., first:last].reshape(-1, n, last - first),
-            opacities.reshape(-1, n),
-            None if backgrounds is None else backgrounds[..., first:last].reshape(-1, last - first),
-            depths.reshape(-1, n), radii.reshape(-1, n, 2), image_width, image_height, absgrad, keep,
+            conics.reshape(count, n, 3),
+            colors[..., first:last].reshape(count, n, last - first),
+            opacities.reshape(count, n),
+            None if backgrounds is None else backgrounds[..., first:last].reshape(count, last - first),
+            depths.reshape(count, n), radii.reshape(count, n, 2), image_width, image_height, absgrad, keep,
         )  # fmt: skip  # pyright: ignore[reportGeneralTypeIssues]
         images.append(image)
         alphas = alpha if alphas is None else alphas
-    assert alphas is not None and shape[-1] == 2
+    assert alphas is not None
     image = images[0] if len(images) == 1 else torch.cat(images, -1)
     return image.view(*front, image_height, image_width, depth), alphas.view(*front, image_height, image_width, 1)

@@ -52,34 +52,42 @@ def rasterization(
     rolling_shutter: Any = None,
     viewmats_rs: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, dict[str, Any]]:
-    """Draw N Gaussians into C pictures, differentiably. Same arguments, shapes and meaning as `gsplat.rasterization` 1.5.
+    """Draw N Gaussians into C pictures, differentiably. Same arguments, shapes and meaning as `gsplat.rasterization`
+    1.5.
 
     Leading dimensions "..." (possibly none) are batches of scenes. All tensors float32 on the CPU.
 
     | argument | |
     |---|---|
-    | means [..., N, 3], quats [..., N, 4] (w, x, y, z; any length), scales [..., N, 3], opacities [..., N] | supported, with gradients |
-    | colors [..., (C,) N, D] post-activation, or with sh_degree coefficients [..., (C,) N, K, 3] | supported, with gradients |
+    | means [..., N, 3], scales [..., N, 3], opacities [..., N] | supported, with gradients |
+    | quats [..., N, 4] (w, x, y, z), any length | supported, with gradients |
+    | colors [..., (C,) N, D] post-activation | supported, with gradients |
+    | colors [..., (C,) N, K, 3] SH coefficients, with sh_degree | supported, with gradients |
+    | sh_degree None or 0 to 3, (sh_degree + 1)^2 <= K | supported; unused coefficients get zero gradients |
     | viewmats [..., C, 4, 4] world to camera | supported, with gradients |
     | Ks [..., C, 3, 3] pixels | supported, no gradient (as in gsplat) |
     | width, height | supported, up to 2^20 |
     | near_plane, far_plane, radius_clip, eps2d | supported; z <= 0 is always culled |
-    | sh_degree None, 0 to 3, below or at what K holds | supported; unused coefficients get zero gradients |
     | backgrounds [..., C, D] | supported, with gradients |
     | render_mode "RGB", "D", "ED", "RGB+D", "RGB+ED" | supported |
-    | absgrad | supported for up to 16 channels |
     | rasterize_mode "classic", "antialiased" | supported |
-    | packed, tile_size, channel_chunk, segmented | ignored: they do not change results; `meta` is that of packed=False |
-    | sparse_grad, distributed, covars, with_ut, with_eval3d, distortion, rolling shutter, other camera models | NotImplementedError |
+    | absgrad | supported for up to 16 channels |
+    | packed | ignored: `meta` is that of packed=False |
+    | tile_size, channel_chunk, segmented | ignored: they do not change results |
+    | sparse_grad, distributed, covars, with_ut, with_eval3d | NotImplementedError |
+    | lens distortion, rolling shutter, other camera models | NotImplementedError |
 
     Returns:
-        colors [..., C, height, width, X]: X is D, 1 (depth alone) or D + 1 (depth last). alphas [..., C, height, width, 1].
-        meta, a subset of gsplat's: means2d [..., C, N, 2] (retain_grad() it; .absgrad after backward with absgrad=True),
-        radii [..., C, N, 2] int32 (0: culled), depths [..., C, N], conics [..., C, N, 3], opacities [..., C, N] (compensated if
+        colors [..., C, height, width, X]: X is D, 1 (depth alone) or D + 1 (depth last). alphas [..., C, height,
+        width, 1].
+        meta, a subset of gsplat's: means2d [..., C, N, 2] (retain_grad() it; .absgrad after backward with
+        absgrad=True),
+        radii [..., C, N, 2] int32 (0: culled), depths [..., C, N], conics [..., C, N, 3], opacities [..., C, N]
+        (compensated if
         antialiased), width, height, tile_size, n_batches, n_cameras.
 
-    Results and gradients are bit-equal for any number of threads (kernels.pool.set_threads).
-    Raises ValueError for wrong shapes, InputError for pictures beyond the stated limits.
+    Results and gradients are bit-equal for any number of threads (kernels.pool.set_threads). Raises ValueError for
+    wrong shapes, InputError for pictures beyond the stated limits.
     """
     for name, given in {
         "sparse_grad": sparse_grad,
@@ -87,7 +95,9 @@ def rasterization(
         "covars": covars is not None,
         "with_ut": with_ut,
         "with_eval3d": with_eval3d,
-        "lens distortion": any(c is not None for c in (radial_coeffs, tangential_coeffs, thin_prism_coeffs, ftheta_coeffs)),
+        "lens distortion": any(
+            c is not None for c in (radial_coeffs, tangential_coeffs, thin_prism_coeffs, ftheta_coeffs)
+        ),
         "rolling shutter": viewmats_rs is not None or getattr(rolling_shutter, "name", "GLOBAL") != "GLOBAL",
     }.items():
         refuse(name, given)
@@ -141,7 +151,14 @@ def rasterization(
 
 
 def _colours(
-    colors: Tensor, sh_degree: int | None, means: Tensor, viewmats: Tensor, radii: Tensor, batch: tuple[int, ...], views: int, n: int
+    colors: Tensor,
+    sh_degree: int | None,
+    means: Tensor,
+    viewmats: Tensor,
+    radii: Tensor,
+    batch: tuple[int, ...],
+    views: int,
+    n: int,
 ) -> Tensor:
     """Post-activation colours [..., C, N, D]."""
     if sh_degree is None:
@@ -160,7 +177,11 @@ def _colours(
     each = [
         harmonics_colours(sh_degree, m, o, k, r)
         for m, o, k, r in zip(
-            means.reshape(count, n, 3), centres.reshape(count, views, 3), flat, radii.reshape(count, views, n, 2), strict=True
+            means.reshape(count, n, 3),
+            centres.reshape(count, views, 3),
+            flat,
+            radii.reshape(count, views, n, 2),
+            strict=True,
         )
     ]
     return torch.stack(each).view(*batch, views, n, 3)

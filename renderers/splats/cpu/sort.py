@@ -1,7 +1,7 @@
 """Depth order: a stable parallel radix sort, so that equal depths stay in the order of their index.
 
-32-bit keys in three passes of 11 bits. The cuts between chunks depend on n alone: the result is the same for any number of threads (it is
-for any cuts, the sort being stable).
+32-bit keys in three passes of 11 bits. The cuts between chunks depend on n alone: the result is the same for any number
+of threads (it is for any cuts, the sort being stable).
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def _key(bits):
 
 @kernel
 def _count(counter, chunks, n, shift, first, depth_bits, radii, keyed, histograms):
-    """Digits of each chunk. The first pass reads depths and leaves out what is culled, later ones read what the pass before wrote."""
+    """Digits of each chunk. The first pass reads depths and leaves out what is culled, later ones read what the pass
+    before wrote."""
     while True:
         chunk = claim(counter)
         if chunk >= chunks:
@@ -82,7 +83,8 @@ def _scatter(counter, chunks, n, shift, first, last, depth_bits, radii, keyed, h
 
 
 def depth_order(depths: np.ndarray, radii: np.ndarray) -> np.ndarray:
-    """Indices (int32, [visible]) of Gaussians with positive radii, front to back. depths [N] float32, radii [N, 2] int32."""
+    """Indices (int32, [visible]) of Gaussians with positive radii, front to back. depths [N] float32, radii [N, 2]
+    int32."""
     n = len(depths)
     bits = depths.view(np.uint32)
     order, one, two = take(n, np.int32), take(n, np.uint64), take(n, np.uint64)

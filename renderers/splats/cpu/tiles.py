@@ -1,8 +1,8 @@
 """Which Gaussians each tile of the image draws, front to back.
 
-A tile is a column of pixels, TILE_WIDTH wide and up to 64 vectors high. Binning works on rows of tiles: per Gaussian and row the exact run of
-tiles that its ellipse reaches, so the cost is that of runs, not of (tile, Gaussian) pairs; counting with a difference histogram keeps
-every tile's list in depth order without sorting pairs.
+A tile is a column of pixels, TILE_WIDTH wide and up to 64 vectors high. Binning works on rows of tiles: per Gaussian
+and row the exact run of tiles that its ellipse reaches, so the cost is that of runs, not of (tile, Gaussian) pairs;
+counting with a difference histogram keeps every tile's list in depth order without sorting pairs.
 
 An ellipse is where alpha >= 1/255. With conic (A, B, C) it is A dx^2 + 2 B dx dy + C dy^2 <= t, t = 2 ln(255 opacity).
 """
@@ -59,7 +59,8 @@ class Tiles:
 
     records  [N, 16 | 32]   what blending reads (undefined for Gaussians in no tile)
     starts   [tiles + 1]    int64, where each tile's entries begin
-    entries  [E] uint64     slot << 32 | index of the Gaussian, front to back in each tile; slots count entries Gaussian by Gaussian
+    entries  [E] uint64     slot << 32 | index of the Gaussian, front to back in each tile; slots count entries
+             Gaussian by Gaussian
     slots    [N + 1] int64  Gaussian i has the slots slots[i] .. slots[i + 1]
     """
 
@@ -114,7 +115,7 @@ def _pack(counter, blocks, n, means2d, conics, colours, opacities, channels, str
             a, b, c = load_columns(conics, 3 * i, 3)
             opacity = load(opacities, i)
             det = a * c - b * b
-            good = (opacity >= f32(ALPHA_MIN)) & (a > 0.0) & (c > 0.0) & (det > 0.0) & (det < 1e38)
+            good = (opacity >= f32(ALPHA_MIN)) & (opacity < 1e30) & (a > 0.0) & (c > 0.0) & (det > 0.0) & (det < 1e38)
             good = good & (mx > -1e9) & (mx < 1e9) & (my > -1e9) & (my < 1e9)  # false for NaN
             if not any_of(good):
                 for lane in range(LANES):
@@ -138,11 +139,11 @@ def _pack(counter, blocks, n, means2d, conics, colours, opacities, channels, str
                 for k in range(channels):
                     value = at(colours, source + k)
                     put(records, p + k, value)
-                    check += value * f32(0.0)
+                    check += abs(value)
                 for k in range(channels, stride - COLOUR):
                     put(records, p + k, f32(0.0))
                 y, reach_y, count = at(middle, lane), at(half, lane), 0
-                if reach_y >= f32(0.0) and check == f32(0.0):
+                if reach_y >= f32(0.0) and check < f32(1e30):  # false for NaN
                     first = ceil_to((y - reach_y - (pixel_rows - f32(0.5))) / pixel_rows, down - 1)
                     last = floor_to((y + reach_y - f32(0.5)) / pixel_rows, down - 1)
                     count = max(0, last - first + 1)
@@ -163,8 +164,24 @@ def _count_rows(counter, chunks, n, order, rows, totals):
 
 
 @kernel
-def _span(counter, chunks, n, order, stride, tile_height, across, down, records, rows, span_starts, spans, reached, differences):
-    """Runs of tiles (first tile << 32 | length) per Gaussian and tile row, and where runs begin and end as a histogram per chunk.
+def _span(
+    counter,
+    chunks,
+    n,
+    order,
+    stride,
+    tile_height,
+    across,
+    down,
+    records,
+    rows,
+    span_starts,
+    spans,
+    reached,
+    differences,
+):
+    """Runs of tiles (first tile << 32 | length) per Gaussian and tile row, and where runs begin and end as a histogram
+    per chunk.
 
     reached [N + 1]: tiles of Gaussian i at i + 1. differences [chunks, down, across + 1].
     """
@@ -185,13 +202,22 @@ def _span(counter, chunks, n, order, stride, tile_height, across, down, records,
             tiles = 0
             if count > 0:
                 p = i * stride
-                mx, my, height, width = at(records, p + MX), at(records, p + MY), at(records, p + HEIGHT), at(records, p + WIDTH)
+                mx, my, height, width = (
+                    at(records, p + MX),
+                    at(records, p + MY),
+                    at(records, p + HEIGHT),
+                    at(records, p + WIDTH),
+                )
                 top_row = ceil_to((my - height - (pixel_rows - f32(0.5))) / pixel_rows, down - 1)
                 left = ceil_to((mx - width - f32(TILE_WIDTH - 0.5)) * per_pixel, across - 1)
                 right = floor_to((mx + width - f32(0.5)) * per_pixel, across - 1)
                 # the same ellipse over rows: midline dx = -slant dy, half width sqrt(bow dy^2 + half)
                 ratio = at(records, p + YY) / at(records, p + XX)
-                slant, bow, half = at(records, p + LEAN) * ratio, at(records, p + BOW) * ratio * ratio, at(records, p + HALF) * ratio
+                slant, bow, half = (
+                    at(records, p + LEAN) * ratio,
+                    at(records, p + BOW) * ratio * ratio,
+                    at(records, p + HALF) * ratio,
+                )
                 side = -at(records, p + LEAN) * width  # dy at which it reaches furthest right
                 for row in range(top_row, top_row + count):
                     first, last = left, right
@@ -205,7 +231,11 @@ def _span(counter, chunks, n, order, stride, tile_height, across, down, records,
                         first = max(left, ceil_to((reach_left - f32(TILE_WIDTH - 0.498)) * per_pixel, across - 1))
                         last = min(right, floor_to((reach_right - f32(0.498)) * per_pixel, across - 1))
                     if first <= last:
-                        put(spans, cursor, (np.uint64(row * across + first) << np.uint64(32)) | np.uint64(last - first + 1))
+                        put(
+                            spans,
+                            cursor,
+                            (np.uint64(row * across + first) << np.uint64(32)) | np.uint64(last - first + 1),
+                        )
                         difference[row, first] += 1
                         difference[row, last + 1] -= 1
                         tiles += last - first + 1
@@ -217,7 +247,8 @@ def _span(counter, chunks, n, order, stride, tile_height, across, down, records,
 
 @kernel
 def _scan(counter, chunks, differences, starts):
-    """Difference histograms -> where each chunk writes its entries of each tile (in place), and where each tile's list begins."""
+    """Difference histograms -> where each chunk writes its entries of each tile (in place), and where each tile's list
+    begins."""
     if claim(counter) > 0:
         return
     n, down, wide = differences.shape
@@ -276,7 +307,8 @@ def build(
     """Tile lists of one image.
 
     order     [R] int32, those to draw, front to back
-    means2d   [N, 2] pixels, conics [N, 3] (A, B, C), colours [N, channels <= MAX_NATIVE], opacities [N]; float32, contiguous
+    means2d   [N, 2] pixels, conics [N, 3] (A, B, C), colours [N, channels <= MAX_NATIVE], opacities [N]; float32,
+              contiguous
     Raises InputError if the picture is too large or there are too many entries.
     """
     if max(width, height) > MAX_SIDE:
@@ -296,11 +328,14 @@ def build(
     differences = take((chunks, down, across + 1), np.int64)
     slots = take(total + 1, np.int64)
     slots.fill(0)
-    pool.run(_span, chunks, n, order, stride, pixels, across, down, records, rows, span_starts, spans, slots, differences)
+    pool.run(
+        _span, chunks, n, order, stride, pixels, across, down, records, rows, span_starts, spans, slots, differences
+    )
     np.cumsum(slots, out=slots)
     if slots[-1] > MAX_ENTRIES:
         raise InputError(
-            f"{slots[-1]} (tile, Gaussian) pairs in one picture, wanted at most {MAX_ENTRIES} (train.max_gaussians, data.downscale)"
+            f"{slots[-1]} (tile, Gaussian) pairs in one picture, "
+            f"wanted at most {MAX_ENTRIES} (train.max_gaussians, data.downscale)"
         )
     starts, entries = take(across * down + 1, np.int64), take(int(slots[-1]), np.uint64)
     pool.run(_scan, 1, differences, starts)

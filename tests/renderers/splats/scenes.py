@@ -22,10 +22,14 @@ class SmallScene:
 def turned(axis_angle: torch.Tensor) -> torch.Tensor:
     """Rotation matrix of a rotation vector."""
     x, y, z = axis_angle.tolist()
-    return torch.linalg.matrix_exp(torch.tensor([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]], dtype=torch.float64)).float()
+    return torch.linalg.matrix_exp(
+        torch.tensor([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]], dtype=torch.float64)
+    ).float()
 
 
-def small_scene(seed: int, n: int = 30, width: int = 37, height: int = 29, channels: int = 3, opaque: bool = False) -> SmallScene:
+def small_scene(
+    seed: int, n: int = 30, width: int = 37, height: int = 29, channels: int = 3, opaque: bool = False
+) -> SmallScene:
     """n Gaussians in front of (a few beside and behind) a turned camera."""
     g = torch.Generator().manual_seed(seed)
 
@@ -36,7 +40,9 @@ def small_scene(seed: int, n: int = 30, width: int = 37, height: int = 29, chann
         return torch.rand(*shape, generator=g)
 
     focal = 20 + 30 * float(uniform(1))
-    K = torch.tensor([[focal, 0, width * (0.3 + 0.4 * float(uniform(1)))], [0, focal * 1.1, height * 0.45], [0, 0, 1.0]])
+    K = torch.tensor(
+        [[focal, 0, width * (0.3 + 0.4 * float(uniform(1)))], [0, focal * 1.1, height * 0.45], [0, 0, 1.0]]
+    )
     viewmat = torch.eye(4)
     viewmat[:3, :3] = turned(0.6 * normal(3))
     viewmat[:3, 3] = 0.3 * normal(3)
@@ -50,6 +56,10 @@ def small_scene(seed: int, n: int = 30, width: int = 37, height: int = 29, chann
     if opaque:
         opacities = 0.9 + 0.1 * uniform(n)
     params = dict(
-        means=means, quats=normal(n, 4) * (0.5 + uniform(n, 1)), scales=scales, opacities=opacities, colours=normal(n, channels)
+        means=means,
+        quats=normal(n, 4) * (0.5 + uniform(n, 1)),
+        scales=scales,
+        opacities=opacities,
+        colours=normal(n, channels),
     )
     return SmallScene(width, height, viewmat, K, {k: v.float().contiguous() for k, v in params.items()})

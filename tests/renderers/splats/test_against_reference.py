@@ -26,7 +26,14 @@ def compare(scene: SmallScene, seed: int, mode: str = "RGB", antialiased: bool =
     pose, ground = scene.viewmat.double().requires_grad_(), background.double().requires_grad_()
     full_ground = torch.cat([ground, torch.zeros(1, dtype=torch.float64)]) if depth else ground
     drawn = reference.render(
-        *(exact[k] for k in NAMES), pose, scene.K.double(), scene.width, scene.height, full_ground, antialiased=antialiased, depth=depth
+        *(exact[k] for k in NAMES),
+        pose,
+        scene.K.double(),
+        scene.width,
+        scene.height,
+        full_ground,
+        antialiased=antialiased,
+        depth=depth,
     )
     wanted = drawn.image
     if mode == "RGB+ED":
@@ -39,7 +46,8 @@ def compare(scene: SmallScene, seed: int, mode: str = "RGB", antialiased: bool =
     ours = {k: v.clone().requires_grad_() for k, v in scene.params.items()}
     our_pose, our_ground = scene.viewmat.clone()[None].requires_grad_(), background.clone()[None].requires_grad_()
     image, alpha, _ = rasterization(
-        *(ours[k] for k in NAMES), our_pose, scene.K[None], scene.width, scene.height, backgrounds=our_ground, render_mode=mode,
+        *(ours[k] for k in NAMES), our_pose, scene.K[None], scene.width, scene.height, backgrounds=our_ground,
+        render_mode=mode,
         rasterize_mode="antialiased" if antialiased else "classic", absgrad=absgrad,
     )  # fmt: skip
     assert image.shape == (1, *wanted.shape)
@@ -57,7 +65,13 @@ def compare(scene: SmallScene, seed: int, mode: str = "RGB", antialiased: bool =
 
 
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
-@given(seed=st.integers(0, 2**31), n=st.integers(1, 40), width=st.integers(1, 40), height=st.integers(1, 40), opaque=st.booleans())
+@given(
+    seed=st.integers(0, 2**31),
+    n=st.integers(1, 40),
+    width=st.integers(1, 40),
+    height=st.integers(1, 40),
+    opaque=st.booleans(),
+)
 def test_random_scenes(seed: int, n: int, width: int, height: int, opaque: bool) -> None:
     compare(small_scene(seed, n, width, height, opaque=opaque), seed)
 
@@ -88,11 +102,19 @@ def test_the_reference_agrees_with_finite_differences() -> None:
     def picture(*inputs: torch.Tensor) -> torch.Tensor:
         return (reference.render(*inputs, scene.K.double(), 12, 10).image * drawn.sure[..., None]).sum((0, 1))
 
-    assert torch.autograd.gradcheck(picture, [a.requires_grad_() for a in (*exact, pose)], eps=1e-7, atol=1e-4, rtol=1e-3)
+    assert torch.autograd.gradcheck(
+        picture, [a.requires_grad_() for a in (*exact, pose)], eps=1e-7, atol=1e-4, rtol=1e-3
+    )
 
 
 @pytest.mark.slow
 @settings(max_examples=5000, deadline=None, derandomize=True, database=None)
-@given(seed=st.integers(0, 2**31), n=st.integers(1, 30), width=st.integers(1, 40), height=st.integers(1, 40), anti=st.booleans())
+@given(
+    seed=st.integers(0, 2**31),
+    n=st.integers(1, 30),
+    width=st.integers(1, 40),
+    height=st.integers(1, 40),
+    anti=st.booleans(),
+)
 def test_many_random_scenes(seed: int, n: int, width: int, height: int, anti: bool) -> None:
     compare(small_scene(seed, n, width, height), seed, antialiased=anti)
