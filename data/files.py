@@ -16,9 +16,9 @@ def write_atomically(
 ) -> None:
     """Let `write` fill a temporary file in the folder of `path`, let `check` re-read it, then rename it to `path`.
 
-    `check` raises if the file does not hold what was meant. On any failure the temporary file is removed and `path` keeps
-    whatever it held before. An OSError (disk full, no permission, path is a folder) becomes an InputError that names `key`,
-    the config key with which the user can choose another place.
+    `check` raises if the file does not hold what was meant. On any failure the temporary file is removed and `path`
+    keeps whatever it held before. An OSError (disk full, no permission, path is a folder) becomes an InputError that
+    names `key`, the config key with which the user can choose another place.
     """
     temp: Path | None = None
     try:
@@ -36,7 +36,9 @@ def write_atomically(
         temp = None
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"cannot write {path}: {reason}; nothing was left behind, choose another place with {key}=") from error
+        raise InputError(
+            f"cannot write {path}: {reason}; nothing was left behind, choose another place with {key}="
+        ) from error
     finally:
         if temp is not None:
             temp.unlink(missing_ok=True)

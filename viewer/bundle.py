@@ -1,8 +1,9 @@
 """Puts ES modules, shaders and styles into one inline script and one inline style: the page is a single file.
 
-The sources in static/ are ordinary modules with `import … from "./x.js"` lines, so that editors understand them. The bundle is
-their concatenation in dependency order without import lines and `export` words; top-level names must therefore be unique, which
-a test holds. `import TEXT from "./x.glsl"` makes the file's text a string constant; the same goes for `.js?text` (workers).
+The sources in static/ are ordinary modules with `import … from "./x.js"` lines, so that editors understand them. The
+bundle is their concatenation in dependency order without import lines and `export` words; top-level names must
+therefore be unique, which a test holds. `import TEXT from "./x.glsl"` makes the file's text a string constant; so does
+`.js?text` (workers).
 """
 
 from __future__ import annotations

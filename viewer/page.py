@@ -1,4 +1,4 @@
-"""The exported page: one HTML file that holds the viewer, the splats and the cameras, and opens from disk with no network."""
+"""The exported page: one HTML file with the viewer, the splats and the cameras; opens from disk with no network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHOTO_TYPES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PN": "image/png", b"RIF": "i
 
 @dataclass(frozen=True)
 class PageCamera:
-    """A camera to jump to, in the frame of the exported splats. `photo`: an encoded JPEG, PNG or WebP thumbnail (`thumbnail`)."""
+    """A camera to jump to, in the frame of the exported splats. `photo`: encoded JPEG, PNG or WebP (`thumbnail`)."""
 
     name: str
     camera: Camera
@@ -35,7 +35,7 @@ class PageCamera:
 
 @dataclass(frozen=True)
 class PageReport:
-    """What was written: bytes of the file, splats in it, rows left out as non-finite, and lines worth telling the user."""
+    """What was written: bytes of the file, splats in it, rows left out as non-finite, lines worth telling the user."""
 
     path: Path
     bytes: int
@@ -84,7 +84,9 @@ def write_page(
     payload = pack(kept)
     photos, left_out = _photos(cameras)
     if left_out:
-        warnings.append(f"{path.name} holds {len(cameras) - left_out} of {len(cameras)} photos, to stay openable on a phone")
+        warnings.append(
+            f"{path.name} holds {len(cameras) - left_out} of {len(cameras)} photos, to stay openable on a phone"
+        )
     meta = {
         "title": title,
         "count": len(kept),

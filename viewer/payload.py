@@ -1,16 +1,17 @@
 """Splats packed for the exported page: quantised, in blocks that can be drawn as they arrive.
 
-Splats are ordered by importance (opacity times size), cut into blocks of 65,536, and within a block sorted along a Morton
-curve, so that any prefix of blocks is a usable picture and neighbours in a chunk of 256 share a small box. A block holds, little
-endian, byte planes (all low bytes, then all high bytes: deflate likes that) of n splats each:
+Splats are ordered by importance (opacity times size), cut into blocks of 65,536, and within a block sorted along a
+Morton curve, so that any prefix of blocks is a usable picture and neighbours in a chunk of 256 share a small box. A
+block holds, little endian, byte planes (all low bytes, then all high bytes: deflate likes that) of n splats each:
 
   boxes      [ceil(n / 256), 6] float32   min xyz, max xyz of each chunk
   position   3 x u16   between the chunk's min and max
-  rotation   3 x u16   smallest three of (w, x, y, z): 15 bits in +-1/sqrt(2); bit 15 of the first two words: index left out
+  rotation   3 x u16   smallest three of (w, x, y, z): 15 bits in +-1/sqrt(2); bit 15 of words 0, 1: the index left out
   log scale  3 x f16
   opacity    1 x u16   alpha in 1 / 65535
   f_dc       3 x f16
-  f_rest     3 (K - 1) x u8, coefficient by coefficient, channel innermost; sign(v) (|v| / reach_band)^(1/2) in steps of 1 / 127
+  f_rest     3 (K - 1) x u8, coefficient by coefficient, channel innermost: sign(v) sqrt(|v| / reach_band) in steps
+             of 1 / 127
 
 The square root gives small coefficients, which are most, fine steps even where one outlier stretches the band.
 static/sort_worker.js and static/splat.glsl are the readers.
@@ -35,7 +36,7 @@ BANDS = ((0, 3), (3, 8), (8, 15))
 
 @dataclass(frozen=True)
 class Payload:
-    """`blocks` are base64 of deflate streams of `counts` splats each; `reach` [degree] is each SH band's largest magnitude."""
+    """`blocks`: base64 of deflate streams of `counts` splats each; `reach` [degree]: largest magnitude per SH band."""
 
     blocks: tuple[str, ...]
     counts: tuple[int, ...]

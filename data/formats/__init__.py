@@ -12,7 +12,7 @@ from ..gaussians import Gaussians
 
 @dataclass(frozen=True)
 class Format:
-    """Where a format lives: `reader(path) -> Gaussians` and, if it can be written, `writer(path, gaussians) -> rows left out`."""
+    """Where a format lives: `reader(path) -> Gaussians`, and maybe `writer(path, gaussians) -> rows left out`."""
 
     title: str
     module: str

@@ -1,9 +1,9 @@
-"""SuperSplat's compressed PLY, read only: chunks of 256 splats, each splat four packed words relative to its chunk's box.
+"""SuperSplat's compressed PLY, read only: chunks of 256 splats, four packed words a splat, relative to its chunk's box.
 
 packed_position, packed_scale  11 + 10 + 11 bits (x high) between the chunk's min and max; scales are logs
-packed_rotation                2 bits: which of (w, x, y, z) is largest and left out; 3 x 10 bits in +-1/sqrt(2): the others
-packed_color                   8 bits each r g b a (r high); rgb = 0.5 + SH_C0 f_dc, between the chunk's colour box where there
-                               is one; a = opacity
+packed_rotation                2 bits: which of (w, x, y, z) is largest and left out; 3 x 10 bits +-1/sqrt(2): the rest
+packed_color                   8 bits each r g b a (r high); rgb = 0.5 + SH_C0 f_dc, between the chunk's colour box
+                               where there is one; a = opacity
 element sh (optional)          uchar f_rest_*, planar as in the INRIA PLY, 0..255 -> -4..4
 """
 
@@ -32,7 +32,9 @@ def read_compressed_ply(path: Path) -> Gaussians:
         raise InputError(f"{path} is a compressed PLY without {', '.join(missing)}")
     n = len(packed)
     if len(chunks) != -(-n // CHUNK):
-        raise InputError(f"{path}: {n} compressed splats need {-(-n // CHUNK)} chunks of {CHUNK}, the file has {len(chunks)}")
+        raise InputError(
+            f"{path}: {n} compressed splats need {-(-n // CHUNK)} chunks of {CHUNK}, the file has {len(chunks)}"
+        )
     words = {name: packed[name].astype(np.uint32) for name in PACKED}
 
     def in_box(unit: np.ndarray, prefix: str, axes: str) -> np.ndarray:

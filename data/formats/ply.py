@@ -1,12 +1,14 @@
 """Gaussian splats as the PLY of the INRIA code (Kerbl et al. 2023) and of everyone since.
 
-One float32 row per splat: x y z, nx ny nz (unused), f_dc_0..2, f_rest_*, opacity (logit), scale_0..2 (log), rot_0..3 (w x y z).
+One float32 row per splat: x y z, nx ny nz (unused), f_dc_0..2, f_rest_*, opacity (logit), scale_0..2 (log), rot_0..3
+(w x y z).
 f_rest is planar: f_rest_{c * (K - 1) + j} is coefficient j + 1 of channel c, K = (degree + 1)^2.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from ..files import write_atomically
 from ..gaussians import Gaussians
 from .ply_elements import columns, read_element, read_header
 from .ply_kind import DC, QUATS, SCALES, XYZ, PlyKind, kind_of, missing_of
+from .ply_points import read_points_ply as read_points_ply
 
 REST_COUNTS = {3 * ((degree + 1) ** 2 - 1): degree for degree in range(5)}
 
@@ -44,13 +47,20 @@ def read_ply(path: Path) -> Gaussians:
     )
 
 
+def holds_splats(path: Path) -> bool:
+    """Whether a PLY holds splats, plain or compressed (rather than points, a mesh or something else)."""
+    return kind_of(read_header(path)) in (PlyKind.SPLATS, PlyKind.COMPRESSED)
+
+
 def rest_names(path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
     """f_rest_0, f_rest_1, ... in order; refuses counts that are no whole degree and numberings with holes."""
     count = sum(name.startswith("f_rest_") for name in names)
     wanted = tuple(f"f_rest_{i}" for i in range(count))
     if count not in REST_COUNTS or not set(wanted) <= set(names):
         allowed = ", ".join(map(str, REST_COUNTS))
-        raise InputError(f"{path} has {count} f_rest properties; wanted f_rest_0, f_rest_1, ... numbering one of {allowed}")
+        raise InputError(
+            f"{path} has {count} f_rest properties; wanted f_rest_0, f_rest_1, ... numbering one of {allowed}"
+        )
     return wanted
 
 
@@ -63,7 +73,17 @@ def write_ply(path: Path, gaussians: Gaussians) -> int:
     if not keep.any():
         raise InputError(f"nothing to write to {path}: {len(gaussians)} splats, none of them finite")
     kept = gaussians if keep.all() else gaussians.select(keep)
-    names = (*XYZ, "nx", "ny", "nz", *DC, *(f"f_rest_{i}" for i in range(3 * (kept.sh.shape[1] - 1))), "opacity", *SCALES, *QUATS)
+    names = (
+        *XYZ,
+        "nx",
+        "ny",
+        "nz",
+        *DC,
+        *(f"f_rest_{i}" for i in range(3 * (kept.sh.shape[1] - 1))),
+        "opacity",
+        *SCALES,
+        *QUATS,
+    )
     table = np.concatenate(
         [
             kept.means,
@@ -90,6 +110,6 @@ def write_ply(path: Path, gaussians: Gaussians) -> int:
     return int((~keep).sum())
 
 
-def _put(file, header: bytes, table: np.ndarray) -> None:
+def _put(file: BinaryIO, header: bytes, table: np.ndarray) -> None:
     file.write(header)
-    file.write(memoryview(np.ascontiguousarray(table)).cast("B"))
+    file.write(np.ascontiguousarray(table).data)

@@ -33,7 +33,7 @@ ORDERS = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
 
 @dataclass(frozen=True)
 class Property:
-    """A scalar column, or with `count` set a list whose length has that type. `type` and `count` are numpy codes like 'f4'."""
+    """A scalar column, or with `count` set a list whose length has that type. Types are numpy codes like 'f4'."""
 
     name: str
     type: str
@@ -77,7 +77,7 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """Parse the header. Accepts CRLF line ends, comment and obj_info lines. Raises InputError when it is not a PLY header."""
+    """Parse the header. Accepts CRLF line ends, comment and obj_info lines. InputError when it is no PLY header."""
     order: str | None = None
     elements: list[Element] = []
     try:
@@ -160,13 +160,11 @@ def _with(path: Path, element: Element, prop: Property) -> Element:
 def _read_rows(header: Header, file: BinaryIO, element: Element, keep: bool) -> np.ndarray:
     left = header.path.stat().st_size - file.tell()
     # The least a row can take: ASCII needs a character and a separator per value, a binary list its count.
-    least = sum(
-        2 if header.is_ascii else np.dtype(p.count or p.type).itemsize for p in element.properties
-    )
+    least = sum(2 if header.is_ascii else np.dtype(p.count or p.type).itemsize for p in element.properties)
     needed = element.rows * max(least, 1) - (1 if header.is_ascii else 0)
     if needed > left:
         raise InputError(
-            f"{header.path} is cut short: {element.rows} rows of '{element.name}' need at least {needed} bytes, {left} are there"
+            f"{header.path} is cut short: {element.rows} rows of '{element.name}' need {needed} bytes, {left} are there"
         )
     if header.is_ascii:
         return _ascii_rows(header, file, element)
@@ -197,12 +195,14 @@ def _ascii_rows(header: Header, file: BinaryIO, element: Element) -> np.ndarray:
             rows[taken] = tuple(values)
         except (ValueError, IndexError, OverflowError):
             raise InputError(
-                f"{header.path}: row {taken} of '{element.name}' does not fit its {len(element.properties)} properties: "
+                f"{header.path}: row {taken} of '{element.name}' does not fit its {len(element.names)} properties: "
                 f"{line[:60].decode('latin-1').strip()!r}"
             ) from None
         taken += 1
     if taken < element.rows:
-        raise InputError(f"{header.path} is cut short: {element.rows} rows of '{element.name}' claimed, {taken} are there")
+        raise InputError(
+            f"{header.path} is cut short: {element.rows} rows of '{element.name}' claimed, {taken} are there"
+        )
     return rows
 
 
@@ -211,7 +211,9 @@ def _rows_with_lists(header: Header, file: BinaryIO, element: Element) -> np.nda
     rows = np.zeros(element.rows, element.dtype(header.order))
     for row in range(element.rows):
         for prop in element.properties:
-            value = np.frombuffer(_take(header, file, element, prop.count or prop.type), header.order + (prop.count or prop.type))
+            value = np.frombuffer(
+                _take(header, file, element, prop.count or prop.type), header.order + (prop.count or prop.type)
+            )
             if prop.count is None:
                 rows[row][prop.name] = value[0]
             else:

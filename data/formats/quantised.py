@@ -6,7 +6,7 @@ import numpy as np
 
 
 def alpha_to_logit(alpha: np.ndarray, levels: int) -> np.ndarray:
-    """Inverse sigmoid of opacities stored in steps of 1 / levels; the end steps become finite (a quarter step inside)."""
+    """Inverse sigmoid of opacities stored in steps of 1 / levels; the ends become finite (a quarter step inside)."""
     inside = np.clip(alpha.astype(np.float64), 0.25 / levels, 1 - 0.25 / levels)
     return (np.log(inside) - np.log1p(-inside)).astype(np.float32)
 
@@ -23,7 +23,7 @@ def unit_quaternions(quats: np.ndarray) -> np.ndarray:
 
 
 def largest_from_rest(largest: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """'Smallest three': index of the left-out component [N] and the other three in order [N, 3] -> quaternions [N, 4]."""
+    """'Smallest three': index of the left-out component [N], the other three in order [N, 3] -> quaternions [N, 4]."""
     quats = np.empty((len(rest), 4), np.float32)
     rows = np.arange(len(rest))[:, None]
     others = np.arange(3)[None] + (np.arange(3)[None] >= largest[:, None])
@@ -33,7 +33,7 @@ def largest_from_rest(largest: np.ndarray, rest: np.ndarray) -> np.ndarray:
 
 
 def rest_of_largest(quats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The inverse for unit quaternions: (largest [N], rest [N, 3] within +-1/sqrt(2)), sign chosen so the largest is >= 0."""
+    """The inverse for unit quaternions: (largest [N], rest [N, 3] in +-1/sqrt(2)), signed so that largest >= 0."""
     largest = np.abs(quats).argmax(1)
     rows = np.arange(len(quats))[:, None]
     others = np.arange(3)[None] + (np.arange(3)[None] >= largest[:, None])

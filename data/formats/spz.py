@@ -1,6 +1,7 @@
 """SPZ (Niantic): quantised splats. Reads v2, v3 (gzip) and, with the `zstandard` package, v4; writes v3.
 
-Header, 16 bytes little endian: 'NGSP', version u32, splats u32, SH degree u8, fractional bits u8, flags u8 (1: anti-aliased), u8.
+Header, 16 bytes little endian: 'NGSP', version u32, splats u32, SH degree u8, fractional bits u8, flags u8
+(1: anti-aliased), reserved u8.
 Then whole streams, one after the other (v4: each its own zstd frame behind a table of sizes):
   positions 3 x i24 fixed point | alphas u8 | colours 3 x u8 | log-scales 3 x u8 in 1/16 from -10
   rotations v2: x y z u8 | v3, v4: u32 smallest three of (x, y, z, w), 2 + 3 x (sign + 9 bits)
@@ -38,7 +39,7 @@ MAX_RATIO = 1032
 
 
 def read_spz(path: Path) -> Gaussians:
-    """Decode to raw parameters in RDF axes. Raises InputError for files that are no SPZ, cut short or of unknown version."""
+    """Decode to raw parameters in RDF axes. InputError for files that are no SPZ, cut short or of unknown version."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -49,7 +50,10 @@ def read_spz(path: Path) -> Gaussians:
         header, body = _unpack_gzip(path, data)
     version, n, degree, bits = header[1], header[2], header[3], header[4]
     sizes = _stream_sizes(n, degree, version)
-    streams = [np.frombuffer(body, np.uint8, size, start) for size, start in zip(sizes, np.cumsum([0, *sizes[:-1]]), strict=True)]
+    streams = [
+        np.frombuffer(body, np.uint8, size, start)
+        for size, start in zip(sizes, np.cumsum([0, *sizes[:-1]]), strict=True)
+    ]
     positions, alphas, colours, scales, rotations, sh = streams
     rest = (sh.reshape(n, -1, 3).astype(np.float32) - 128) / 128
     dc = (colours.reshape(n, 1, 3) / np.float32(255) - 0.5) / np.float32(COLOUR_SCALE)
@@ -127,7 +131,7 @@ def _unpack_gzip(path: Path, data: bytes) -> tuple[tuple, bytes]:
 
 
 def _unpack_v4(path: Path, data: bytes) -> tuple[tuple, bytes]:
-    """v4: a bare 32-byte header (streams u8 at 15, offset of the size table u32 at 16), then sizes (u64, u64), then zstd frames."""
+    """v4: bare 32-byte header (streams u8 at 15, offset of the size table u32 at 16), sizes (u64, u64), zstd frames."""
     if len(data) < 32:
         raise InputError(f"{path} is cut short: no SPZ header")
     header = _checked(path, HEADER.unpack_from(data), (4,))
@@ -141,7 +145,9 @@ def _unpack_v4(path: Path, data: bytes) -> tuple[tuple, bytes]:
     for i, wanted in enumerate(sizes):
         packed, size = struct.unpack_from("<QQ", data, table + 16 * i)
         if size != wanted or at + packed > len(data):
-            raise InputError(f"{path} is cut short or damaged: stream {i} of {count} does not fit the {header[2]} splats")
+            raise InputError(
+                f"{path} is cut short or damaged: stream {i} of {count} does not fit the {header[2]} splats"
+            )
         try:
             frame = data[at : at + packed]
             if zstd.frame_content_size(frame) not in (size, -1):
@@ -159,7 +165,9 @@ def _zstandard(path: Path) -> ModuleType:
     try:
         import zstandard
     except ImportError as error:
-        raise InputError(f"{path} is SPZ version 4, which needs the package 'zstandard': pip install zstandard") from error
+        raise InputError(
+            f"{path} is SPZ version 4, which needs the package 'zstandard': pip install zstandard"
+        ) from error
     return zstandard
 
 
@@ -199,7 +207,9 @@ def _quats_v3(data: np.ndarray) -> np.ndarray:
 def _pack_quats_v3(quats: np.ndarray) -> bytes:
     largest, rest = rest_of_largest(unit_quaternions(quats)[:, [1, 2, 3, 0]])
     fields = np.rint(np.abs(rest) * (511 * 2**0.5)).clip(0, 511).astype("<u4") | (rest < 0).astype("<u4") << 9
-    return (largest.astype("<u4") << 30 | fields[:, 0] << 20 | fields[:, 1] << 10 | fields[:, 2]).astype("<u4").tobytes()
+    return (
+        (largest.astype("<u4") << 30 | fields[:, 0] << 20 | fields[:, 1] << 10 | fields[:, 2]).astype("<u4").tobytes()
+    )
 
 
 def _pack_sh(rest: np.ndarray) -> bytes:

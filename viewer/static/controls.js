@@ -17,7 +17,7 @@ export class Controls {
     on(canvas, "pointerup", (e) => this.up(e));
     on(canvas, "pointercancel", (e) => this.forget(e));
     on(canvas, "lostpointercapture", (e) => this.forget(e));
-    on(canvas, "wheel", (e) => this.wheel(e));
+    on(window, "wheel", (e) => this.wheel(e));
     on(canvas, "contextmenu", (e) => e.preventDefault());
     on(window, "keydown", (e) => this.key(e, true));
     on(window, "keyup", (e) => this.key(e, false));
@@ -47,8 +47,8 @@ export class Controls {
     this.canvas.setPointerCapture(e.pointerId);
     const pans = e.button === 2 || e.button === 1 || e.shiftKey || e.ctrlKey || e.metaKey;
     this.pointers.set(e.pointerId, { x: e.clientX, y: e.clientY, startX: e.clientX, startY: e.clientY, time: e.timeStamp, pans });
-    this.pinch = null;
-    if (this.pointers.size > 1) this.lastTap = null;
+    this.pinch = this.spread();
+    if (this.pinch) this.lastTap = null;
   }
 
   moved(e) {
@@ -61,13 +61,16 @@ export class Controls {
       else this.rig.drag(dx * TURN, -dy * TURN);
       return;
     }
-    const [a, b] = [...this.pointers.values()];
-    const now = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, apart: Math.max(20, Math.hypot(a.x - b.x, a.y - b.y)) };
-    if (this.pinch) {
-      this.rig.pan(now.x - this.pinch.x, now.y - this.pinch.y);
-      this.rig.dolly(this.pinch.apart / now.apart);
-    }
+    const now = this.spread();
+    this.rig.pan(now.x - this.pinch.x, now.y - this.pinch.y);
+    this.rig.dolly(this.pinch.apart / now.apart);
     this.pinch = now;
+  }
+
+  // Middle and distance of the first two fingers.
+  spread() {
+    const [a, b] = [...this.pointers.values()];
+    return b ? { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, apart: Math.max(20, Math.hypot(a.x - b.x, a.y - b.y)) } : null;
   }
 
   up(e) {
@@ -86,10 +89,11 @@ export class Controls {
 
   forget(e) {
     this.pointers.delete(e.pointerId);
-    this.pinch = null;
+    this.pinch = this.spread();
   }
 
   wheel(e) {
+    if (e.target instanceof Element && e.target.closest(".strip, dialog")) return;
     e.preventDefault();
     const unit = [1, 16, 400][e.deltaMode];
     const steps = clamp(e.deltaY * unit, -240, 240);

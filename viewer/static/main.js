@@ -15,6 +15,7 @@ function start() {
   const meta = JSON.parse(document.getElementById("meta").textContent);
   const canvas = document.getElementById("canvas");
   document.body.style.background = `rgb(${meta.background.map((x) => Math.round(255 * x)).join(" ")})`;
+  document.body.classList.toggle("bright", meta.background.reduce((sum, x) => sum + x) > 1.8); // dark text over it
   if (typeof DecompressionStream === "undefined") throw new Error("This browser is too old for this page. Any browser of 2023 or later will do.");
   const viewer = new Viewer(canvas, meta);
   viewer.splats.load([...document.querySelectorAll("script.block")]);

@@ -1,6 +1,6 @@
 import { add, aroundAxis, axesOf, clamp, cross, dot, length, lookAlong, multiply, normalize, quaternionOf, slerp } from "./math.js";
 
-const STEEPEST = 0.995; // cosine between the view and up beyond which orbiting stops: about 6 degrees
+const STEEPEST = 1.48; // radians above or below the horizon at which turning stops: 85 degrees
 
 // Where the camera is: it looks from `distance` in front of `target`, turned by `turn`. Poses are never changed in place.
 export class Pose {
@@ -41,15 +41,14 @@ export class Pose {
   }
 
   turned(right, up_, up) {
-    let turn = multiply(aroundAxis(up, -right), this.turn);
-    const before = dot(axesOf(turn)[2], up);
-    const pitched = multiply(aroundAxis(axesOf(turn)[0], up_), turn);
-    const after = dot(axesOf(pitched)[2], up);
-    if (Math.abs(after) < STEEPEST || Math.abs(after) < Math.abs(before)) turn = pitched;
-    const forward = axesOf(turn)[2];
-    if (Math.abs(dot(forward, up)) > STEEPEST) return turn;
-    const share = clamp(3 * (Math.abs(right) + Math.abs(up_)), 0, 1);
-    return slerp(turn, lookAlong(forward, up), share);
+    const turn = multiply(aroundAxis(up, -right), this.turn);
+    const elevation = Math.asin(clamp(dot(axesOf(turn)[2], up), -1, 1));
+    const limit = Math.max(STEEPEST, Math.abs(elevation));
+    const pitch = clamp(elevation + up_, -limit, limit) - elevation;
+    const pitched = multiply(aroundAxis(axesOf(turn)[0], pitch), turn);
+    const forward = axesOf(pitched)[2];
+    if (Math.abs(dot(forward, up)) > 0.999) return pitched; // looking straight up or down: no horizon to level
+    return slerp(pitched, lookAlong(forward, up), clamp(3 * (Math.abs(right) + Math.abs(up_)), 0, 1));
   }
 
   // By world units along right, down, forward.
