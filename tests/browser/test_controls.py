@@ -214,7 +214,7 @@ def test_the_address_keeps_the_view(open_page, path: Path):
     page.mouse.move(100, 90, steps=3)
     page.mouse.up()
     here = state(page)
-    wait(page, "location.hash.startsWith('#view=')")
+    wait(page, "sceneloom.state().linked && location.hash.startsWith('#view=')")
     link = "#" + page.url.split("#")[1]
     again = open_page(path, link)
     np.testing.assert_allclose(state(again)["viewmat"], here["viewmat"], atol=1e-4)

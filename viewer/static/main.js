@@ -9,6 +9,7 @@ import { Splats } from "./splats.js";
 
 const MAX_PIXEL_RATIO = 2;
 const SLOW_MS = 40; // frames longer than this while moving are drawn smaller
+const LINK_MS = 250; // the address is written when the view has rested so long: browsers limit how often
 const PLAIN_LENS = { fx: 850, fy: 850, cx: 600, cy: 400, width: 1200, height: 800 };
 
 function start() {
@@ -88,6 +89,7 @@ class Viewer {
     this.splats.sort(this.rig.shown.viewmat).then(() => {
       if (this.splats.loaded === this.meta.count && this.nowReady) {
         if (!this.home.linked) this.settleDistance();
+        this.linkedPose ??= this.home.start.pose; // the first view needs no link
         this.draw();
         this.nowReady();
         this.nowReady = null;
@@ -235,8 +237,9 @@ class Viewer {
       this.draw(scale);
     }
     this.lastFrame = moving ? now : 0;
+    clearTimeout(this.linkTimer);
     if (moving) this.wake();
-    else this.saveLink();
+    else this.linkTimer = setTimeout(() => this.saveLink(), LINK_MS);
   }
 
   requestSort() {
@@ -279,9 +282,8 @@ class Viewer {
 
   saveLink() {
     if (this.fixed || this.nowReady || this.rig.goal === this.linkedPose) return;
-    const first = this.linkedPose === undefined && !this.home.linked;
     this.linkedPose = this.rig.goal;
-    if (!first) history.replaceState(null, "", writeLink(this.rig.goal, this.rig.lens));
+    history.replaceState(null, "", writeLink(this.rig.goal, this.rig.lens));
   }
 
   savePicture() {
@@ -332,7 +334,8 @@ class Viewer {
       },
       state: () => ({
         viewmat: this.rig.shown.viewmat, distance: this.rig.shown.distance, mode: this.rig.mode, camera: this.camera,
-        loaded: this.splats.loaded, still: this.rig.shown === this.rig.goal, width: this.canvas.width, height: this.canvas.height,
+        loaded: this.splats.loaded, still: this.rig.shown === this.rig.goal,
+        linked: this.linkedPose === this.rig.goal, width: this.canvas.width, height: this.canvas.height,
       }),
     };
   }
