@@ -34,7 +34,9 @@ def of_run(cfg: DictConfig) -> tuple[dict[str, Any], RunFolder]:
     merged = OmegaConf.create(stored)
     for key in command_line_keys():
         if key in GROUPS:
-            raise InputError(f"{key}=… cannot change for a finished run; start a new one (train.init={folder.path} begins from it)")
+            raise InputError(
+                f"{key}=… cannot change for a finished run; start a new one (train.init={folder.path} begins from it)"
+            )
         if key in ("run", "out", "verb", "resume"):
             continue
         OmegaConf.update(merged, key, OmegaConf.select(cfg, key), force_add=True)

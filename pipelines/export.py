@@ -13,8 +13,8 @@ from ..data.formats import write_splats
 from ..data.gaussians import Gaussians
 from ..data.images.cache import ImageCache
 from ..data.scene import Frame, Scene
-from ..viewer.page import PageCamera, thumbnail, write_page
 from ..renderers.splats.render import NEAR
+from ..viewer.page import PageCamera, thumbnail, write_page
 from .run_folder import write_json
 from .targets import Colour, as_float, target
 
@@ -37,7 +37,9 @@ class ExportOptions:
     def __post_init__(self) -> None:
         unknown = [f for f in self.formats if f not in SUFFIX]
         if unknown:
-            raise InputError(f"export.formats={list(self.formats)}: {unknown[0]} is not known; want some of {list(SUFFIX)}")
+            raise InputError(
+                f"export.formats={list(self.formats)}: {unknown[0]} is not known; want some of {list(SUFFIX)}"
+            )
         if self.crop is not None and np.shape(self.crop) != (2, 3):
             raise InputError(f"export.crop={self.crop}: want [[x,y,z],[x,y,z]], the low and the high corner")
 

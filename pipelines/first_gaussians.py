@@ -29,7 +29,12 @@ FEW_POINTS = 100
 
 
 def first_gaussians(
-    scene: Scene, cache: ImageCache, options: TrainOptions, seed: int, has_alpha: bool, say: Callable[[str], None],
+    scene: Scene,
+    cache: ImageCache,
+    options: TrainOptions,
+    seed: int,
+    has_alpha: bool,
+    say: Callable[[str], None],
     working: Progress | None = None,
 ) -> Gaussians:
     """At most `options.max_gaussians` splats in world coordinates."""
@@ -69,7 +74,12 @@ def _from_points(points: Points, scene: Scene, options: TrainOptions) -> Gaussia
 
 
 def _points(
-    scene: Scene, cache: ImageCache, options: TrainOptions, seed: int, has_alpha: bool, say: Callable[[str], None],
+    scene: Scene,
+    cache: ImageCache,
+    options: TrainOptions,
+    seed: int,
+    has_alpha: bool,
+    say: Callable[[str], None],
     working: Progress | None = None,
 ) -> Points:
     cameras = [v.camera for v in scene.train_views]
@@ -95,9 +105,13 @@ def _points(
             say(f"starting from {len(chosen)} points on the visual hull of the silhouettes")
             return Points(hull.xyz[np.sort(chosen)], hull.rgb[np.sort(chosen)])
     if options.triangulate and len(cameras) > 1 and not has_alpha:
-        say("the capture has no points: matching its photos to find some (train.triangulate=false starts from random ones)")
+        say(
+            "the capture has no points: matching its photos to find some (train.triangulate=false starts from random ones)"
+        )
         try:
-            found = triangulate(scene.train_views, [cache.get(v) for v in scene.train_views], SfmOptions(), progress=working)
+            found = triangulate(
+                scene.train_views, [cache.get(v) for v in scene.train_views], SfmOptions(), progress=working
+            )
         except InputError as error:
             say(f"warning: no points could be triangulated: {error}")
         else:

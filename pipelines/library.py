@@ -59,7 +59,9 @@ def load_model(path: str | Path) -> LoadedSplats:
     else:
         newest, _ = checkpoint.latest(RunFolder(path).checkpoints)
         if newest is None:
-            raise InputError(f"{path} holds no whole checkpoint (a run folder, a step_… folder or a splat file is wanted)")
+            raise InputError(
+                f"{path} holds no whole checkpoint (a run folder, a step_… folder or a splat file is wanted)"
+            )
         found = newest
     return of_checkpoint(found)
 

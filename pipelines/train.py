@@ -132,7 +132,9 @@ class Trainer:
         params = state.model.params()
         bad = state.rows.optimizer.step(params, partial(options.rates.pattern, means_rate=means_rate))
         if bad:
-            raise TrainingDiverged(f"step {step}, photo {view.name} (loss {value:.4f}): {_gradient_culprits(params, bad) or _culprits(state)}")
+            raise TrainingDiverged(
+                f"step {step}, photo {view.name} (loss {value:.4f}): {_gradient_culprits(params, bad) or _culprits(state)}"
+            )
         info = StepInfo(
             step, options.steps, self.seed, self.scene.extent, options.max_gaussians, means_rate, rendered.aux
         )
@@ -143,13 +145,13 @@ class Trainer:
         for p in state.model.params().values():
             p.grad = None
         if not len(state.model):
-            raise TrainingDiverged(f"step {step}: every Gaussian was pruned; lower strategy.prune_opacity or check the poses")
+            raise TrainingDiverged(
+                f"step {step}: every Gaussian was pruned; lower strategy.prune_opacity or check the poses"
+            )
         state.step = step
         return {"step": step, "train/loss": value, "gaussians": len(state.model)}
 
-    def draw(
-        self, state: TrainingState, view: View, index: int, background: tuple[float, float, float]
-    ) -> Rendered:
+    def draw(self, state: TrainingState, view: View, index: int, background: tuple[float, float, float]) -> Rendered:
         """The picture of a training photo with its own exposure and refined pose."""
         viewmat = None
         if "poses" in state.views:

@@ -1,2 +1,4 @@
 from typing import Any
+
+
 def write_report(state: Any) -> None: ...

@@ -26,10 +26,14 @@ def config_error(error: Exception, words: list[str]) -> str:
         if group and (CONF / group).is_dir():
             options = [p.stem for p in sorted((CONF / group).glob("*.yaml"))]
             near = difflib.get_close_matches(option, options, 1, 0.5)
-            return f"{group}={option} is not known; want {', '.join(options)}" + (f" (did you mean {near[0]}?)" if near else "")
+            return f"{group}={option} is not known; want {', '.join(options)}" + (
+                f" (did you mean {near[0]}?)" if near else ""
+            )
     if found := re.search(r"Could not override '([^']+)'", text):
         return f"{found[1]} is not a key of the options that are chosen here; --cfg job prints every key"
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("full_key", "object_type"))]
+    lines = [
+        line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("full_key", "object_type"))
+    ]
     if "mismatched input" in text or "token recognition error" in text or "no viable alternative" in text:
         return f"cannot read the settings: {lines[0]} (put values with special characters in quotes: key='\"…\"')"
     return "; ".join(lines[:3])

@@ -25,13 +25,17 @@ def _is_number(v: Any) -> bool:
 
 def whole(least: int, most: int | None = None) -> Rule:
     text = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
-    return Rule(lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= least and (most is None or v <= most), text)
+    return Rule(
+        lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= least and (most is None or v <= most), text
+    )
 
 
 def number(least: float, most: float = float("inf"), above: bool = False) -> Rule:
     text = f"a number above {least:g}" if above else f"a number of at least {least:g}"
     text += f" and at most {most:g}" if most != float("inf") else ""
-    return Rule(lambda v: _is_number(v) and (v > least if above else v >= least) and v <= most and v != float("inf"), text)
+    return Rule(
+        lambda v: _is_number(v) and (v > least if above else v >= least) and v <= most and v != float("inf"), text
+    )
 
 
 def one_of(*options: str) -> Rule:
@@ -65,7 +69,9 @@ RULES: dict[str, Rule] = {
     "train.poses": SWITCH,
     "train.poses_rate": number(0),
     "train.checkpoint_every": whole(1),
-    **{f"train.rates.{k}": number(0) for k in ("means", "means_end", "quats", "log_scales", "logits", "sh0", "sh_rest")},
+    **{
+        f"train.rates.{k}": number(0) for k in ("means", "means_end", "quats", "log_scales", "logits", "sh0", "sh_rest")
+    },
     "evaluate.every": whole(0),
     "evaluate.save_images": SWITCH,
     "export.formats": NAMES,
@@ -116,4 +122,6 @@ def validate(cfg: DictConfig) -> None:
         if not rule.accepts(value):
             raise InputError(f"{key}={value!r}: want {rule.want}")
     if OmegaConf.select(cfg, "viewer.live"):
-        raise InputError("viewer.live=true: this version has no viewer while training; the page is written when training is done")
+        raise InputError(
+            "viewer.live=true: this version has no viewer while training; the page is written when training is done"
+        )

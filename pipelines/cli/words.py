@@ -1,6 +1,6 @@
 """From what was typed to what Hydra understands: verb, positionals, quoted paths, replayed overrides of a resumed run.
 
-    sceneloom view 'my scene, v2.ply' -> verb=view run='/here/my scene, v2.ply'
+sceneloom view 'my scene, v2.ply' -> verb=view run='/here/my scene, v2.ply'
 """
 
 from __future__ import annotations
@@ -16,9 +16,21 @@ from .verbs import DEFAULT, Verb, verbs
 PATH_KEYS = frozenset({"data.path", "data.image_path", "data.mask_path", "out", "run", "train.init"})
 # Hydra's flags that take the next word.
 FLAGS_WITH_VALUE = frozenset(
-    "--cfg -c --package -p --config-name -cn --config-path -cp --config-dir -cd --experimental-rerun".split()
+    [
+        "--cfg",
+        "-c",
+        "--package",
+        "-p",
+        "--config-name",
+        "-cn",
+        "--config-path",
+        "-cp",
+        "--config-dir",
+        "-cd",
+        "--experimental-rerun",
+    ]
 )
-INFO_WORDS = frozenset("all config defaults defaults-tree plugins searchpath".split())
+INFO_WORDS = frozenset(["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"])
 MULTIRUN = frozenset({"-m", "--multirun"})
 SWEEP_FUNCTION = re.compile(r"^(choice|range|interval|glob|sort|shuffle)\(.*\)$", re.S)
 OVERRIDE = re.compile(r"^(\+\+|\+|~)?[A-Za-z_][\w.@/:\-]*=")
@@ -136,7 +148,11 @@ def _resumed(overrides: list[str]) -> list[str]:
     if wish.lower() in ("false", "0", "null"):
         return overrides
     if wish.lower() != "true":
-        hint = f"train.init={wish} starts a new run from a splat file" if wish.endswith((".ply", ".spz")) else f"out={wish} resume=true goes on with a run"
+        hint = (
+            f"train.init={wish} starts a new run from a splat file"
+            if wish.endswith((".ply", ".spz"))
+            else f"out={wish} resume=true goes on with a run"
+        )
         raise InputError(f"resume={wish}: want true or false; {hint}")
     if "out" not in values:
         raise InputError("resume=true needs the run to go on with: out=FOLDER")

@@ -80,7 +80,9 @@ class Train:
             scene, options = state.scene, trainer.options
             assert scene is not None
             assert state.cache is not None
-            g = first_gaussians(scene, state.cache, options, trainer.seed, state.has_alpha, state.log.line, state.log.working)
+            g = first_gaussians(
+                scene, state.cache, options, trainer.seed, state.has_alpha, state.log.line, state.log.working
+            )
             model = Splats.from_gaussians(g, options.sh_degree, device)
             return TrainingState.fresh(model, trainer.strategy, trainer.first_views())
         if found.meta["capture"] != len(trainer.views):
@@ -112,7 +114,9 @@ class _Watching:
         step, options = training.step, self.trainer.options
         last = step == options.steps
         row = dict(self.last_row)
-        tested = self.every_test and (step % self.every_test == 0 or last) and self.state.scene and self.state.scene.test
+        tested = (
+            self.every_test and (step % self.every_test == 0 or last) and self.state.scene and self.state.scene.test
+        )
         if tested:
             row |= self._test(training)
         self.state.log.progress(row)

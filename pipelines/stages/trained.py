@@ -18,7 +18,9 @@ def newest_checkpoint(state: State) -> list[Any]:
 
     folders = checkpoint.steps(state.run.checkpoints)
     if not folders:
-        raise InputError(f"{state.run.path} holds no checkpoint: train it first (sceneloom reconstruct out={state.run.path})")
+        raise InputError(
+            f"{state.run.path} holds no checkpoint: train it first (sceneloom reconstruct out={state.run.path})"
+        )
     manifest = json.loads((folders[-1] / checkpoint.MANIFEST).read_text(encoding="utf-8"))
     return [folders[-1].name, manifest["files"]]
 
@@ -30,6 +32,8 @@ def with_training(state: State) -> State:
     for warning in warnings:
         state.log.warn(warning)
     if found is None:
-        raise InputError(f"{state.run.path} holds no whole checkpoint: train it first (sceneloom reconstruct out={state.run.path})")
+        raise InputError(
+            f"{state.run.path} holds no whole checkpoint: train it first (sceneloom reconstruct out={state.run.path})"
+        )
     strategy = instantiate(state.config["strategy"])
     return replace(state, training=TrainingState.restored(found, strategy, state.renderer.backend.device))

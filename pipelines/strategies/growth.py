@@ -101,7 +101,7 @@ class Growth:
     def _candidates(self, mean: torch.Tensor, count: int, budget: int, rounds: int) -> torch.Tensor:
         """[N] bool: the rows that grow now, strongest first; `rounds` is how often growth comes yet, this time included."""
         room = max(0, budget - count)
-        if self.pace == "threshold":
+        if self.pace == "threshold":  # noqa: SIM108
             wanted = int((mean > self.grow_gradient).sum())
         else:
             wanted = min(-(-room // rounds), int((mean > 0).sum()))

@@ -42,9 +42,7 @@ class MCMC:
 
     def extra_loss(self, model: Splats) -> torch.Tensor | None:
         p = model.params()
-        return (
-            self.opacity_penalty * p["logits"].sigmoid().mean() + self.scale_penalty * p["log_scales"].exp().mean()
-        )
+        return self.opacity_penalty * p["logits"].sigmoid().mean() + self.scale_penalty * p["log_scales"].exp().mean()
 
     def after_step(self, rows: Rows, state: dict[str, Any], info: StepInfo) -> str | None:
         line = None

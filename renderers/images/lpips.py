@@ -39,7 +39,9 @@ def load_lpips(weights: str | Sequence[str] | None) -> tuple[Lpips | None, str]:
     needed = [f"features.{layer[1]}.weight" for layer in net if layer[0] == "conv"]
     needed += [f"lin{i}.model.1.weight" for i in range(5)]
     if missing := [k for k in needed if k not in state]:
-        raise InputError(f"evaluate.lpips_weights={weights}: {missing[0]} is missing; want AlexNet or VGG-16 features and lin0..lin4")
+        raise InputError(
+            f"evaluate.lpips_weights={weights}: {missing[0]} is missing; want AlexNet or VGG-16 features and lin0..lin4"
+        )
     return lambda a, b: distance(state, net, a, b), "alex" if net is ALEX else "vgg"
 
 

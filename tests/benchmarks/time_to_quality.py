@@ -29,7 +29,12 @@ def main() -> None:
     for steps in arguments.steps:
         out = root / f"{steps}_steps"
         command = [sys.executable, "-m", "sceneloom", "reconstruct", *data, f"out={out}", f"train.steps={steps}"]
-        command += [f"evaluate.every={arguments.every}", "export.formats=[ply]", "log.wandb=disabled", *arguments.overrides]
+        command += [
+            f"evaluate.every={arguments.every}",
+            "export.formats=[ply]",
+            "log.wandb=disabled",
+            *arguments.overrides,
+        ]
         subprocess.run(command, check=True, stdout=sys.stderr)
         metrics = json.loads((out / "metrics.json").read_text())
         rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
@@ -40,7 +45,10 @@ def main() -> None:
         )
     print("\n".join(lines))
     curve = [(r["seconds"], r["step"], r["test/psnr"]) for r in rows if r.get("test/psnr") is not None]
-    print(f"\nthe run of {arguments.steps[-1]} steps:", ", ".join(f"{p:.2f} dB at {t:.1f} s (step {s})" for t, s, p in curve))
+    print(
+        f"\nthe run of {arguments.steps[-1]} steps:",
+        ", ".join(f"{p:.2f} dB at {t:.1f} s (step {s})" for t, s, p in curve),
+    )
 
 
 if __name__ == "__main__":

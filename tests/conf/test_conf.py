@@ -42,7 +42,9 @@ def targets():
 @pytest.mark.parametrize(("file", "target"), list(targets()))
 def test_targets_exist_in_the_folder_of_their_group(file: Path, target: str):
     assert target.startswith(HOME[file.parent.name])
-    assert callable(get_method(target) if target.rsplit(".", 1)[1][0].islower() else __import__("hydra").utils.get_class(target))
+    assert callable(
+        get_method(target) if target.rsplit(".", 1)[1][0].islower() else __import__("hydra").utils.get_class(target)
+    )
 
 
 def test_every_group_has_a_home():

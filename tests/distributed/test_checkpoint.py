@@ -56,7 +56,7 @@ def test_refusals_name_both_sides(tmp_path):
         checkpoint.load(path / "rank_00000.safetensors")
     manifest = json.loads((path / "manifest.json").read_text())
     (path / "manifest.json").write_text(json.dumps(manifest | {"schema": 99}))
-    with pytest.raises(InputError, match="schema 99.*schema 1"):
+    with pytest.raises(InputError, match=r"schema 99.*schema 1"):
         checkpoint.load(path)
     assert checkpoint.latest(tmp_path / "nowhere") == (None, [])
 

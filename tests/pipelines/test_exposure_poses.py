@@ -2,9 +2,9 @@
 
 import numpy as np
 import torch
-from scipy.spatial.transform import Rotation
 from sceneloom.data.gaussians import SH_C0, Gaussians
 from sceneloom.pipelines import exposure, poses
+from scipy.spatial.transform import Rotation
 
 
 def gaussians(n=5, k=4, seed=0):
@@ -37,7 +37,9 @@ def test_alignment_recovers_an_affine_colour_change():
 def test_se3_agrees_with_scipy_and_is_smooth_at_zero():
     for scale in (1.0, 1e-3, 1e-6):
         twist = torch.tensor([0.3, -0.2, 0.5, *(scale * np.array([0.4, -0.7, 0.2]))], dtype=torch.float64)
-        np.testing.assert_allclose(poses.se3(twist)[:3, :3], Rotation.from_rotvec(twist[3:].numpy()).as_matrix(), atol=1e-12)
+        np.testing.assert_allclose(
+            poses.se3(twist)[:3, :3], Rotation.from_rotvec(twist[3:].numpy()).as_matrix(), atol=1e-12
+        )
     zero = torch.zeros(6, dtype=torch.float64, requires_grad=True)
     assert torch.equal(poses.se3(zero).detach(), torch.eye(4, dtype=torch.float64))
     assert torch.autograd.gradcheck(poses.se3, zero)

@@ -94,7 +94,9 @@ def test_a_poisoned_parameter_is_named_at_its_step():
     state = t.run(fresh(t), watch(stop_at=3))
     with torch.no_grad():
         state.model.params()["sh"][7, 0, 1] = float("nan")
-    with pytest.raises(TrainingDiverged, match=r"step 4, photo ring/\d\d.png.*sh is not finite in 1 Gaussians, first row 7"):
+    with pytest.raises(
+        TrainingDiverged, match=r"step 4, photo ring/\d\d.png.*sh is not finite in 1 Gaussians, first row 7"
+    ):
         t.run(state, watch())
 
 
@@ -102,7 +104,9 @@ def test_a_poisoned_gradient_is_named_at_its_step(monkeypatch):
     t = trainer(scene())
     state = t.run(fresh(t), watch(stop_at=2))
     state.model.params()["log_scales"].register_hook(lambda g: g.index_fill(0, torch.tensor([5]), float("inf")))
-    with pytest.raises(TrainingDiverged, match=r"step 3, photo .*gradient of log_scales is not finite in 1 Gaussians, first row 5"):
+    with pytest.raises(
+        TrainingDiverged, match=r"step 3, photo .*gradient of log_scales is not finite in 1 Gaussians, first row 5"
+    ):
         t.run(state, watch())
 
 

@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-SUMMARY = "import sys; sys.argv[0] = 'sceneloom'; from sceneloom.pipelines.cli.app import run; code = run(sys.argv[1:]); "
+SUMMARY = (
+    "import sys; sys.argv[0] = 'sceneloom'; from sceneloom.pipelines.cli.app import run; code = run(sys.argv[1:]); "
+)
 
 
 def sceneloom(*words, cwd, **environment):
@@ -52,9 +54,14 @@ def test_mistakes_get_one_line_and_exit_code_2(words, text, tmp_path):
 
 
 def test_help_and_config_do_not_load_the_heavy_libraries(tmp_path):
-    check = SUMMARY + "print(sorted({'torch', 'numba', 'scipy', 'wandb', 'pycolmap', 'PIL'} & set(sys.modules))); sys.exit(code)"
+    check = (
+        SUMMARY
+        + "print(sorted({'torch', 'numba', 'scipy', 'wandb', 'pycolmap', 'PIL'} & set(sys.modules))); sys.exit(code)"
+    )
     for words in (["--help"], ["--cfg", "job"], ["train.steps=x"], ["viw"]):
-        done = subprocess.run([sys.executable, "-c", check, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", check, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
         assert done.stdout.splitlines()[-1] == "[]", (words, done.stdout[-300:])
     assert list(tmp_path.iterdir()) == []
 

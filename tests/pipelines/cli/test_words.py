@@ -15,7 +15,20 @@ def value(overrides: list[str], key: str):
     return parsed[key].value()
 
 
-NAMES = ["my photos", "a,b [1] {x}=2 (3)", "Säule é 照片", "it's", 'say "hi"', "back\\slash\\", "tail\\'s", "a:b;c&d", "~tilde", "100%", "$HOME x", "null x"]
+NAMES = [
+    "my photos",
+    "a,b [1] {x}=2 (3)",
+    "Säule é 照片",
+    "it's",
+    'say "hi"',
+    "back\\slash\\",
+    "tail\\'s",
+    "a:b;c&d",
+    "~tilde",
+    "100%",
+    "$HOME x",
+    "null x",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -72,6 +85,15 @@ def test_wrong_words_are_told_with_what_was_wanted(tmp_path, monkeypatch):
 
 def test_resume_replays_the_stored_overrides_below_the_new_ones(tmp_path):
     (tmp_path / ".hydra").mkdir()
-    (tmp_path / ".hydra" / "overrides.yaml").write_text("- verb=reconstruct\n- train.steps=10\n- data.path='/x y'\n- seed=4\n- out='/old'\n")
+    (tmp_path / ".hydra" / "overrides.yaml").write_text(
+        "- verb=reconstruct\n- train.steps=10\n- data.path='/x y'\n- seed=4\n- out='/old'\n"
+    )
     words = to_hydra(["reconstruct", f"out={tmp_path}", "resume=true", "train.steps=20"])
-    assert words == ["verb=reconstruct", "data.path='/x y'", "seed=4", f"out='{tmp_path}'", "resume=true", "train.steps=20"]
+    assert words == [
+        "verb=reconstruct",
+        "data.path='/x y'",
+        "seed=4",
+        f"out='{tmp_path}'",
+        "resume=true",
+        "train.steps=20",
+    ]

@@ -12,7 +12,9 @@ def test_copies_on_one_spot_composite_to_the_old_opacity(copies):
     new = 1 - (1 - opacity) ** (1 / copies)
     torch.testing.assert_close(1 - (1 - new) ** copies, opacity)
     if copies == 1:
-        torch.testing.assert_close(opacity / _widening(new, torch.full((3,), 1), 51), torch.ones(3, dtype=torch.float64))
+        torch.testing.assert_close(
+            opacity / _widening(new, torch.full((3,), 1), 51), torch.ones(3, dtype=torch.float64)
+        )
 
 
 def test_mass_of_copies_equals_mass_of_the_original():

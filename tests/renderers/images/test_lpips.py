@@ -40,5 +40,5 @@ def test_reasons_and_refusals(tmp_path):
         load_lpips(backbone)
     with pytest.raises(InputError, match="no file"):
         load_lpips(str(tmp_path / "absent.pth"))
-    with pytest.raises(InputError, match="features.0.weight"):
+    with pytest.raises(InputError, match=r"features\.0\.weight"):
         load_lpips(heads)
