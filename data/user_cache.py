@@ -17,27 +17,26 @@ KINDS = {
 
 
 def cache_root() -> Path:
-    """The cache folder of sceneloom, which need not exist: $SCENELOOM_CACHE, else the platform's place for caches."""
+    """Where caches are wanted: $SCENELOOM_CACHE, else the platform's place for caches. It need not exist."""
     if override := os.environ.get("SCENELOOM_CACHE"):
         return Path(override).expanduser()
+    home = Path(os.path.expanduser("~"))
+    if not home.is_absolute():  # this user has no home
+        return Path(tempfile.gettempdir(), f"sceneloom-cache-{_user()}")
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "sceneloom" / "cache"
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "sceneloom" / "cache"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "sceneloom"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sceneloom"
+        return home / "Library" / "Caches" / "sceneloom"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "sceneloom"
 
 
 def cache_dir(*parts: str) -> Path:
     """The cache folder with `parts` below it, made if absent; below the system's temporary folder where it cannot be written."""
-    try:
-        folder = cache_root().joinpath(*parts)
+    for root in (cache_root(), Path(tempfile.gettempdir(), f"sceneloom-cache-{_user()}")):
+        folder = root.joinpath(*parts)
         if _writable(folder):
             return folder
-    except RuntimeError:  # this user has no home
-        pass
-    folder = Path(tempfile.gettempdir(), f"sceneloom-cache-{_user()}", *parts)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    raise OSError(f"no cache folder can be written, neither {cache_root()} nor {root}; set $SCENELOOM_CACHE")
 
 
 def size(folder: Path) -> int:
