@@ -2,7 +2,10 @@
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -109,3 +112,14 @@ def test_constraints_work_on_every_platform():
     for name, version in pins().items():
         assert re.fullmatch(r"[a-z0-9-]+", name), f"{name}: write it in lower case with hyphens"
         assert "+" not in version, f"{name}=={version}: a local version is to be had from one index only"
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_code_configuration_and_page(tmp_path):
+    build = [sys.executable, "-m", "pip", "wheel", str(ROOT), "--no-deps", "-q", "-w", str(tmp_path)]
+    subprocess.run(build, check=True, timeout=600)
+    (wheel,) = tmp_path.glob("sceneloom-*.whl")
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    files = [f for room in (*ROOMS, "conf") for f in (ROOT / room).rglob("*") if f.is_file() and f.suffix != ".pyc"]
+    assert not {f"sceneloom/{f.relative_to(ROOT).as_posix()}" for f in files} - inside
+    assert not [name for name in inside if "tests/" in name]

@@ -73,6 +73,7 @@ def fake(monkeypatch):
 def run_once(folder, error=None, config=CONFIG, step=1):
     run = RunFolder(folder)
     log = open_logger(config, run)
+    log.start(step - 1, 10)
     log.row({"step": step, "train/loss": 0.5, "test/psnr": None})
     log.image("test/best", folder / "best.png", step)
     write_json(
@@ -132,6 +133,7 @@ def test_what_breaks_is_said_once_and_the_run_goes_on(fake, tmp_path, capsys):
 
     fake.refused = set()
     log = open_logger(CONFIG, RunFolder(tmp_path / "b"))
+    log.start(0, 5)
     log.row({"step": 1})
     for _ in range(1000):
         if fake.runs and fake.runs[-1].rows:
@@ -158,6 +160,12 @@ def test_disabled_does_not_even_import_it(fake, tmp_path):
     run_once(tmp_path, config={"log": {"wandb": "disabled"}})
     assert fake.runs == []
     assert not [t for t in threading.enumerate() if t.name == "wandb"]
+
+
+def test_a_run_that_never_trains_is_not_one(fake, tmp_path):
+    open_logger(CONFIG, RunFolder(tmp_path)).finish(InputError("no photos"))
+    assert fake.runs == []
+    assert not (tmp_path / "wandb_id.txt").exists()
 
 
 def test_without_the_package_one_line_says_so(tmp_path, monkeypatch, capsys):
@@ -200,6 +208,7 @@ import json, sys, pathlib
 from sceneloom.pipelines.logs.logger import open_logger
 from sceneloom.pipelines.run_folder import RunFolder
 log = open_logger(json.loads(sys.argv[1]), RunFolder(pathlib.Path(sys.argv[2])))
+log.start(0, 9)
 log.row({"step": int(sys.argv[3]), "train/loss": 0.5})
 log.finish(RuntimeError("on purpose") if sys.argv[4:] else None)
 """
