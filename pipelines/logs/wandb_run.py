@@ -150,6 +150,7 @@ class Wandb:
 
     def _init(self, mode: str) -> Any:
         os.environ["WANDB_SILENT"] = "true"  # also heard by its helper process
+        os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # its own telemetry holds up the exit without a network
         import wandb
 
         wanted = {

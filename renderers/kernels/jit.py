@@ -1,8 +1,8 @@
 """The one way in which this project compiles: Numba kernels that release the GIL and are kept on disk between runs.
 
-Kernels lie in `cache_dir()/<fingerprint>`, never beside the source (site-packages may be read-only). The fingerprint
-covers the text of every kernel source, because Numba itself only notices a change in the file that holds the kernel,
-not in the helpers it calls.
+Kernels lie in the user's cache, `kernels/<fingerprint>`, never beside the source (site-packages may be read-only). The
+fingerprint covers the text of every kernel source, because Numba itself only notices a change in the file that holds the
+kernel, not in the helpers it calls.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import contextlib
 import functools
 import hashlib
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,23 +20,11 @@ import numba
 from numba import config
 from numba.core.caching import FunctionCache
 
+from ...data.user_cache import cache_dir
+
 # No nnan/ninf: kernels rely on comparisons with NaN being false. No reassoc: the order of sums is fixed by the source.
 FASTMATH = {"contract", "nsz", "arcp"}
 OPTIONS: dict[str, Any] = dict(nogil=True, error_model="numpy", boundscheck=False, fastmath=FASTMATH)
-
-
-def cache_dir() -> Path:
-    """Where compiled kernels are kept: $SCENELOOM_CACHE/kernels, else sceneloom/kernels in the user's cache folder."""
-    root = os.environ.get("SCENELOOM_CACHE")
-    if root:
-        return Path(root) / "kernels"
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "sceneloom" / "kernels"
 
 
 @functools.cache
@@ -96,7 +83,7 @@ def kernel(function: Callable) -> Any:
     dispatcher = numba.njit(**OPTIONS)(function)
     before = config.CACHE_DIR  # type: ignore[attr-defined]
     try:
-        config.CACHE_DIR = str(cache_dir() / fingerprint())  # type: ignore[attr-defined]
+        config.CACHE_DIR = str(cache_dir("kernels", fingerprint()))  # type: ignore[attr-defined]
         dispatcher._cache = _DiskCache(function)
     except (RuntimeError, OSError):  # nowhere to write: compile in memory
         pass
