@@ -18,7 +18,8 @@ def say(**what):
 
 
 def _end_with_parent():
-    sys.stdin.buffer.read()
+    while os.read(0, 4096):  # not sys.stdin: its lock, held here, would hold up the interpreter's end
+        pass
     os._exit(3)
 
 
@@ -195,8 +196,6 @@ def main():
     extract(pycolmap, job)
     match(pycolmap, job)
     say(models=(triangulate if "poses" in job else build)(pycolmap, job))
-    sys.stdout.flush()
-    os._exit(0)  # the watching thread sits in a read that would hold up an orderly end
 
 
 if __name__ == "__main__":

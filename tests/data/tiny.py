@@ -10,7 +10,15 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-IDS = {"SIMPLE_PINHOLE": 0, "PINHOLE": 1, "SIMPLE_RADIAL": 2, "RADIAL": 3, "OPENCV": 4, "OPENCV_FISHEYE": 5, "FULL_OPENCV": 6}
+IDS = {
+    "SIMPLE_PINHOLE": 0,
+    "PINHOLE": 1,
+    "SIMPLE_RADIAL": 2,
+    "RADIAL": 3,
+    "OPENCV": 4,
+    "OPENCV_FISHEYE": 5,
+    "FULL_OPENCV": 6,
+}
 GL = np.diag([1.0, -1.0, -1.0, 1.0])
 
 
@@ -73,13 +81,19 @@ def quaternion(R: np.ndarray) -> np.ndarray:
 def write_colmap(tiny: Tiny, folder: Path, text: bool = False, points: bool = True, observed: int = 2) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     xyz = tiny.points if points else np.zeros((0, 3))
-    rows = [(i + 1, *quaternion(w[:3, :3]), *w[:3, 3], 1, n) for i, (n, w) in enumerate(zip(tiny.names, tiny.world_to_camera, strict=True))]
+    rows = [
+        (i + 1, *quaternion(w[:3, :3]), *w[:3, 3], 1, n)
+        for i, (n, w) in enumerate(zip(tiny.names, tiny.world_to_camera, strict=True))
+    ]
     if text:
         params = " ".join(repr(p) for p in tiny.params)
         (folder / "cameras.txt").write_text(f"# Camera list\n1 {tiny.model} {tiny.width} {tiny.height} {params}\n")
         lines = ["# Image list", "# more"]
         for row in rows:
-            lines += [" ".join(repr(float(v)) if isinstance(v, np.floating) else str(v) for v in row), " ".join(["1.5 2.5 -1"] * observed)]
+            lines += [
+                " ".join(repr(float(v)) if isinstance(v, np.floating) else str(v) for v in row),
+                " ".join(["1.5 2.5 -1"] * observed),
+            ]
         (folder / "images.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         lines = [f"{i + 1} {p[0]!r} {p[1]!r} {p[2]!r} 1 2 3 0.5 1 0 2 0" for i, p in enumerate(xyz.tolist())]
         (folder / "points3D.txt").write_text("\n".join(["# 3D point list", *lines]) + "\n")

@@ -92,7 +92,9 @@ def test_real_exif_orientations():
 
 
 def test_real_exif_fields():
-    exif = read_exif(shared("captures/brighton_beach_drone") / "images" / sorted_first("captures/brighton_beach_drone/images"))
+    exif = read_exif(
+        shared("captures/brighton_beach_drone") / "images" / sorted_first("captures/brighton_beach_drone/images")
+    )
     assert exif.focal == pytest.approx(3.61)
     assert exif.focal_35mm == 20
     assert (exif.make, exif.model) == ("DJI", "FC300S")
@@ -156,5 +158,13 @@ def test_mask_spellings_and_ambiguity(tmp_path):
     names = ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "camA/e.jpg", "images/camB/f.jpg", "camC/a.jpg"]
     finder = MaskFinder(mask_folders([tmp_path]), names)
     found = {n: finder.find(n) for n in names}
-    assert [p.name if p else None for p in found.values()] == ["a.png", "b.jpg.png", "c.mask.png", "D.PNG", "e.png", "f.png", None]
+    assert [p.name if p else None for p in found.values()] == [
+        "a.png",
+        "b.jpg.png",
+        "c.mask.png",
+        "D.PNG",
+        "e.png",
+        "f.png",
+        None,
+    ]
     assert finder.find("zzz.jpg") is None

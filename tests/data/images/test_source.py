@@ -10,7 +10,16 @@ from sceneloom.data.images.source import PhotoSource
 from sceneloom.data.lenses import Lens
 
 
-@pytest.mark.parametrize(("size", "downscale", "expected"), [((540, 960), 2, (270, 480)), ((5, 7), 2, (3, 4)), ((3, 1), 8, (1, 1)), ((1080, 1919), 4, (270, 480)), ((100, 50), 1.5, (67, 33))])
+@pytest.mark.parametrize(
+    ("size", "downscale", "expected"),
+    [
+        ((540, 960), 2, (270, 480)),
+        ((5, 7), 2, (3, 4)),
+        ((3, 1), 8, (1, 1)),
+        ((1080, 1919), 4, (270, 480)),
+        ((100, 50), 1.5, (67, 33)),
+    ],
+)
 def test_sizes_are_rounded_to_nearest(size, downscale, expected):
     assert scaled_size(*size, downscale) == expected
 
@@ -23,7 +32,9 @@ def test_area_average_by_hand_and_against_a_dense_matrix():
 
     def weights(n, m):
         edges = np.arange(m + 1) * n / m
-        cover = np.clip(np.minimum(edges[1:, None], np.arange(1, n + 1)) - np.maximum(edges[:-1, None], np.arange(n)), 0, None)
+        cover = np.clip(
+            np.minimum(edges[1:, None], np.arange(1, n + 1)) - np.maximum(edges[:-1, None], np.arange(n)), 0, None
+        )
         return cover / (n / m)
 
     expected = np.einsum("yh,hwc,xw->yxc", weights(37, 10), image.astype(float), weights(53, 21))

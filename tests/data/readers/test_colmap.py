@@ -83,7 +83,9 @@ def test_our_reader_agrees_with_pycolmap(tmp_path):
     np.testing.assert_array_equal(np.sort(track_text), np.sort(track))
     assert read_cameras(tmp_path / "cameras.txt") == pytest.approx(read_cameras(folder / "cameras.bin"))
     from_text = {i.id: i for i in read_images(tmp_path / "images.txt")}
-    assert {k: (i.name, i.observations) for k, i in from_text.items()} == {k: (i.name, i.observations) for k, i in images.items()}
+    assert {k: (i.name, i.observations) for k, i in from_text.items()} == {
+        k: (i.name, i.observations) for k, i in images.items()
+    }
 
 
 def test_missing_images_are_counted_and_poses_stay_paired(tmp_path):
@@ -291,6 +293,8 @@ def test_small_submodel_and_arkit():
     centers = np.stack([np.linalg.inv(s.world_to_camera)[:3, 3] for s in arkit.shots])
     np.testing.assert_allclose(centers.min(0), (-0.3432, -0.2588, -3.1206), atol=1e-4)
     np.testing.assert_allclose(centers.max(0), (0.5372, 3.5433, 0.2728), atol=1e-4)
-    assert arkit.shots[0].lens.complete(1, 1).params == pytest.approx((2567.9902, 2567.9902, 1928.3684, 1080.0807), abs=1e-4)
+    assert arkit.shots[0].lens.complete(1, 1).params == pytest.approx(
+        (2567.9902, 2567.9902, 1928.3684, 1080.0807), abs=1e-4
+    )
     with pytest.raises(InputError, match="20 of 20"):
         assemble(arkit)

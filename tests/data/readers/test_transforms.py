@@ -40,7 +40,10 @@ def test_rays_agree_across_formats(tmp_path, distorted):
         "shared": {**intrinsics(tiny), "frames": frames(tiny)},
         "per_frame": {"frames": [{**f, **intrinsics(tiny)} for f in frames(tiny)]},
         "per_frame_wins": {"fl_x": 1.0, "w": 3, "h": 3, "frames": [{**f, **intrinsics(tiny)} for f in frames(tiny)]},
-        "rows_of_three": {**intrinsics(tiny), "frames": [{**f, "transform_matrix": f["transform_matrix"][:3]} for f in frames(tiny)]},
+        "rows_of_three": {
+            **intrinsics(tiny),
+            "frames": [{**f, "transform_matrix": f["transform_matrix"][:3]} for f in frames(tiny)],
+        },
         "float_sizes": {**intrinsics(tiny), "w": 64.0, "h": 48.0, "frames": frames(tiny)},
     }
     for name, document in layouts.items():
@@ -72,7 +75,10 @@ def test_two_cameras_inside_frames_and_sizes_from_headers(tmp_path):
     Image.new("RGB", (80, 60)).save(tmp_path / "images/0001.png")
     listed = [{**f, "fl_x": 70.0 if i != 1 else 90.0} for i, f in enumerate(frames(tiny))]
     scene = load_capture(write_json(tmp_path / "transforms.json", {"frames": listed}))
-    assert [(v.camera.width, v.camera.height, v.camera.K[0, 0], v.camera.K[0, 2]) for v in scene.views][:2] == [(64, 48, 70, 32), (80, 60, 90, 40)]
+    assert [(v.camera.width, v.camera.height, v.camera.K[0, 0], v.camera.K[0, 2]) for v in scene.views][:2] == [
+        (64, 48, 70, 32),
+        (80, 60, 90, 40),
+    ]
 
 
 def test_missing_endings(tmp_path):
@@ -124,7 +130,12 @@ def test_split_files(tmp_path):
 def test_named_splits_of_nerfstudio(tmp_path):
     tiny = ring(6)
     write_images(tiny, tmp_path / "images")
-    document = {**intrinsics(tiny), "frames": frames(tiny), "train_filenames": ["images/0000.png"], "test_filenames": ["images/0004.png"]}
+    document = {
+        **intrinsics(tiny),
+        "frames": frames(tiny),
+        "train_filenames": ["images/0000.png"],
+        "test_filenames": ["images/0004.png"],
+    }
     write_json(tmp_path / "transforms.json", document)
     assert load_capture(tmp_path).test == (4,)
 
@@ -202,13 +213,21 @@ def test_pose_sanity(tmp_path):
     scene = load_capture(write_json(tmp_path / "transforms.json", {**intrinsics(tiny), "frames": listed}))
     assert [v.name[-8:-4] for v in scene.views] == ["0000", "0002", "0005", "0007", "0008", "0009"]
     said = " ".join(texts(scene, "poses"))
-    for word in ("2 poses are not finite", "1 poses are mirrored", "1 poses are sheared", "1 poses held a scale", "1 poses were no exact"):
+    for word in (
+        "2 poses are not finite",
+        "1 poses are mirrored",
+        "1 poses are sheared",
+        "1 poses held a scale",
+        "1 poses were no exact",
+    ):
         assert word in said
     for v in scene.views:
         R = v.camera.world_to_camera[:3, :3]
         np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(scene.frame.to_input(scene.views[1].camera.center), tiny.poses[2, :3, 3], atol=1e-9)
-    np.testing.assert_allclose(scene.views[1].camera.world_to_camera[:3, :3], tiny.world_to_camera[2, :3, :3], atol=1e-9)
+    np.testing.assert_allclose(
+        scene.views[1].camera.world_to_camera[:3, :3], tiny.world_to_camera[2, :3, :3], atol=1e-9
+    )
     for f in listed:
         f["transform_matrix"] = (np.array(c2w[0]) @ np.diag([-1, 1, 1, 1])).tolist()
     write_json(tmp_path / "transforms.json", {**intrinsics(tiny), "frames": listed})
