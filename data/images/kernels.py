@@ -34,43 +34,66 @@ def area_average(image: np.ndarray, out: np.ndarray) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _source(grid: np.ndarray, step: int, x: int, y: int) -> tuple[float, float]:
-    """The map at the centre of output pixel (x, y), bilinear between its nodes at multiples of `step`."""
-    gx, gy = (x + 0.5) / step, (y + 0.5) / step
-    i, j = int(gx), int(gy)
-    a, b = gx - i, gy - j
-    n00, n01, n10, n11 = grid[j, i], grid[j, i + 1], grid[j + 1, i], grid[j + 1, i + 1]
-    px = (1 - b) * ((1 - a) * n00[0] + a * n01[0]) + b * ((1 - a) * n10[0] + a * n11[0])
-    py = (1 - b) * ((1 - a) * n00[1] + a * n01[1]) + b * ((1 - a) * n10[1] + a * n11[1])
-    return px, py
+def _map_of_row(grid: np.ndarray, step: int, y: int, xs: np.ndarray, ys: np.ndarray) -> None:
+    """The map at the pixel centres of output row y, [w] each, bilinear between the grid's nodes at multiples of `step`."""
+    w = xs.shape[0]
+    half, size = np.float32(0.5), np.float32(step)
+    g = (y + half) / size
+    j = int(g)
+    b = np.float32(g - j)
+    for n in range(grid.shape[1] - 1):
+        x0 = n * step
+        left_x = grid[j, n, 0] + b * (grid[j + 1, n, 0] - grid[j, n, 0])
+        left_y = grid[j, n, 1] + b * (grid[j + 1, n, 1] - grid[j, n, 1])
+        slope_x = (grid[j, n + 1, 0] + b * (grid[j + 1, n + 1, 0] - grid[j, n + 1, 0]) - left_x) / size
+        slope_y = (grid[j, n + 1, 1] + b * (grid[j + 1, n + 1, 1] - grid[j, n + 1, 1]) - left_y) / size
+        for x in range(x0, min(x0 + step, w)):
+            t = np.float32(x - x0) + half
+            xs[x] = left_x + t * slope_x
+            ys[x] = left_y + t * slope_y
 
 
 @numba.njit(cache=True, nogil=True)
 def sample_bilinear(image: np.ndarray, grid: np.ndarray, step: int, out: np.ndarray) -> None:
-    """image [H, W, C] uint8 sampled at the map -> out [h, w, C] uint8; positions outside take the nearest edge."""
+    """image [H, W, C] uint8 sampled at the map -> out [h, w, C] uint8; positions outside take the nearest edge.
+
+    Flat unsigned indices: they spare the compiler the check for negative ones, a third of the time.
+    """
     H, W, C = image.shape
     h, w, _ = out.shape
+    xs, ys = np.empty(w, np.float32), np.empty(w, np.float32)
+    zero, half, one = np.float32(0.0), np.float32(0.5), np.float32(1.0)
+    right, bottom = np.float32(W - 1), np.float32(H - 1)
+    source, target = image.reshape(-1), out.reshape(-1)
     for y in range(h):
+        _map_of_row(grid, step, y, xs, ys)
         for x in range(w):
-            px, py = _source(grid, step, x, y)
-            px = min(max(px - 0.5, 0.0), W - 1.0) if px == px else 0.0
-            py = min(max(py - 0.5, 0.0), H - 1.0) if py == py else 0.0
-            i, j = min(int(px), max(W - 2, 0)), min(int(py), max(H - 2, 0))
-            a, b = px - i, py - j
-            i1, j1 = min(i + 1, W - 1), min(j + 1, H - 1)
-            for c in range(C):
-                upper = (1 - a) * image[j, i, c] + a * image[j, i1, c]
-                lower = (1 - a) * image[j1, i, c] + a * image[j1, i1, c]
-                out[y, x, c] = np.uint8((1 - b) * upper + b * lower + 0.5)
+            px = min(max(xs[x] - half, zero), right) if xs[x] == xs[x] else zero
+            py = min(max(ys[x] - half, zero), bottom) if ys[x] == ys[x] else zero
+            i, j = np.int64(px), np.int64(py)
+            a, b = px - np.float32(i), py - np.float32(j)
+            k = np.uint64((j * W + i) * C)
+            k_right = k + np.uint64(C if i < W - 1 else 0)
+            down = np.uint64(W * C if j < H - 1 else 0)
+            k_below, k_across = k + down, k_right + down
+            w11 = a * b
+            w10, w01, w00 = b - w11, a - w11, one - a - b + w11
+            to = np.uint64((y * w + x) * C)
+            for c in range(np.uint64(C)):
+                value = w00 * np.float32(source[k + c]) + w01 * np.float32(source[k_right + c])
+                value += w10 * np.float32(source[k_below + c]) + w11 * np.float32(source[k_across + c])
+                target[to + c] = np.uint8(np.int32(value + half))
 
 
 @numba.njit(cache=True, nogil=True)
 def sample_nearest(mask: np.ndarray, grid: np.ndarray, step: int, out: np.ndarray) -> None:
-    """mask [H, W] bool sampled at the map -> out [h, w] bool; False wherever the map leaves the image or is not finite."""
+    """mask [H, W] bool sampled at the map -> out [h, w] bool; False where the map leaves the image or is not finite."""
     H, W = mask.shape
     h, w = out.shape
+    xs, ys = np.empty(w, np.float32), np.empty(w, np.float32)
     for y in range(h):
+        _map_of_row(grid, step, y, xs, ys)
         for x in range(w):
-            px, py = _source(grid, step, x, y)
+            px, py = xs[x], ys[x]
             inside = px >= 0.0 and py >= 0.0 and px <= W and py <= H  # NaN compares false
             out[y, x] = inside and mask[min(int(py), H - 1), min(int(px), W - 1)]

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from PIL import Image
-
 from sceneloom.data.capture import load_capture
 from sceneloom.data.errors import InputError
 from sceneloom.data.images.cache import ImageCache
@@ -240,7 +239,7 @@ def test_nothing_there(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
     with pytest.raises(InputError, match=r"1 \.txt"):
         load_capture(tmp_path)
-    with pytest.raises(InputError, match="single .txt file"):
+    with pytest.raises(InputError, match=r"single \.txt file"):
         load_capture(tmp_path / "notes.txt")
     with pytest.raises(InputError, match="video"):
         load_capture(shared("captures/video/room.mp4"))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from sceneloom.data.errors import InputError
 from sceneloom.data.images.undistort import STEP, rectify, sampling_grid, undistort, undistort_mask
 from sceneloom.data.lenses import MODELS, Lens, fold_radius

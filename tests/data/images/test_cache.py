@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 import pytest
-
 from sceneloom.data.images.cache import ImageCache
 from sceneloom.data.scene import Camera, Pixels, View
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-
 from sceneloom.data.errors import InputError
 from sceneloom.data.images.decode import decode, decode_mask, premultiply, turn
 from sceneloom.data.images.exif import read_exif

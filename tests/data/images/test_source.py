@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from PIL import Image
-
 from sceneloom.data.errors import InputError
 from sceneloom.data.images.resize import nearest, scaled_size, shrink
 from sceneloom.data.images.source import PhotoSource

@@ -4,7 +4,6 @@ import shutil
 
 import numpy as np
 import pytest
-
 from sceneloom.data.capture import assemble, load_capture
 from sceneloom.data.errors import InputError
 from sceneloom.data.readers.colmap import read_colmap

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from PIL import Image
-
 from sceneloom.data.capture import load_capture
 from sceneloom.data.errors import InputError
 from sceneloom.data.readers.transforms import read_transforms

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-
 from sceneloom.data.capture import load_capture
 from sceneloom.data.errors import InputError
 from sceneloom.data.images.probe import probe
