@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def cache_dir(*parts: str) -> Path:
-    """The user's cache folder of sceneloom, with `parts` below it, made if absent. $SCENELOOM_CACHE overrides the place."""
+    """The user's cache folder of sceneloom, with `parts` below it, made if absent. $SCENELOOM_CACHE moves it."""
     if override := os.environ.get("SCENELOOM_CACHE"):
         base = Path(override).expanduser()
     elif sys.platform == "win32":
