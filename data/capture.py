@@ -19,6 +19,7 @@ from .images.source import PhotoSource
 from .images.undistort import rectify
 from .normalise import share_in_front, world_frame
 from .poses import moved, rigid
+from .readers.archive import unpack
 from .readers.colmap import read_colmap
 from .readers.detect import KINDS, detect
 from .readers.photos import read_photos
@@ -52,31 +53,36 @@ def load_capture(
 ) -> Scene:
     """Read a capture. The arguments are the keys of the `data` config group.
 
-    path          folder of a capture or of photos, or a transforms.json
+    path          folder of a capture or of photos, a zip of one, or a transforms.json
     kind          auto, colmap, transforms or photos
     downscale     divides both sides of every image, after undistortion; 1 or more
-    every         hold out every n-th view in name order, the first included, where the capture itself does not split; 0: none
+    every         hold out every n-th view in name order, the first included, unless the capture splits itself; 0: none
     strict        missing or damaged images are an error instead of being skipped and counted
     image_path    folder of the images, where it is not beside the poses
-    mask_path     folder of the masks, where it is not masks/ or mask/ beside the images; white keeps, `invert_masks`: white drops
+    mask_path     folder of the masks, where it is not masks/ or mask/ beside the images
+    invert_masks  false: white keeps; true: white drops
     min_views     fewer usable views than this are an error
     sfm           keys of `SfmOptions`, for photos without poses
     progress      called with (stage, done, total) while photos are being placed
-    Images are not decoded here; each file's header and end are looked at. Raises InputError, one line, for input that cannot be read.
+    Images are not decoded here; each file is only opened. Raises InputError, one line, for input that cannot be read.
     """
     downscale, every = _number("downscale", downscale, 1.0), int(_number("every", every, 0))
     place, reason = Path(path).expanduser(), "as asked"
     if kind not in ("auto", *KINDS):
         raise InputError(f"data kind {kind!r} is unknown; wanted auto, {', '.join(KINDS)}")
+    archive = place if place.suffix.lower() == ".zip" and place.is_file() else None
+    if archive is not None:
+        place = unpack(archive)
     if kind == "auto" or not place.exists():
         kind, reason = detect(place)
     images = Path(image_path).expanduser() if image_path else None
     capture = _read(place, kind, images, _sfm_options(sfm), strict, progress)
-    capture = replace(capture, facts=(Fact("capture", f"{place} read as {kind} ({reason})"), *capture.facts))
+    capture = replace(capture, facts=(Fact("capture", f"{path} read as {kind} ({reason})"), *capture.facts))
     masks = Path(mask_path).expanduser() if mask_path else None
     if masks is not None and not masks.is_dir():
         raise InputError(f"data.mask_path={masks} is not a folder")
-    return assemble(capture, downscale, every, strict, masks, invert_masks, min_views)
+    scene = assemble(capture, downscale, every, strict, masks, invert_masks, min_views)
+    return scene if archive is None else replace(scene, name=archive.stem)
 
 
 def _number(key: str, value: Any, least: float) -> float:
@@ -123,8 +129,8 @@ def assemble(
     points = _finite(capture.points, facts)
     if len(points) and share_in_front(np.stack([s.world_to_camera for s in shots]), points.xyz) == 0.0:
         raise InputError(
-            f"all {len(points)} points lie behind all {len(shots)} cameras of {capture.root}: the poses' axes or direction "
-            "(camera-to-world for world-to-camera) are not those of this format"
+            f"all {len(points)} points lie behind all {len(shots)} cameras of {capture.root}: the poses' axes or "
+            "direction (camera-to-world for world-to-camera) are not those of this format"
         )
     centers = np.stack([-s.world_to_camera[:3, :3].T @ s.world_to_camera[:3, 3] for s in shots])
     frame = world_frame(centers, points.xyz)
@@ -152,7 +158,8 @@ def _usable(capture: Capture, strict: bool, min_views: int, facts: list[Fact]) -
     missing = [s.name for s in listed if s.path is None]
     if missing and (strict or len(missing) == len(listed)):
         raise InputError(
-            f"{len(missing)} of {len(listed)} listed images are not on disk ({some(missing, len(missing) if strict else 3)}); "
+            f"{len(missing)} of {len(listed)} listed images are not on disk "
+            f"({some(missing, len(missing) if strict else 3)}); "
             f"looked beside {capture.root}, set data.image_path to their folder"
             + (" or data.strict=false" if strict else "")
         )
@@ -198,8 +205,8 @@ def _usable(capture: Capture, strict: bool, min_views: int, facts: list[Fact]) -
         raise InputError(f"no usable pose in {capture.root}: {reasons}; check the pose matrices of the capture")
     if len(kept) < min_views:
         raise InputError(
-            f"{len(kept)} usable image{'s' * (len(kept) != 1)} in {capture.root} ({len(listed)} listed, {len(found)} found): "
-            f"at least {min_views} with poses are needed; set data.path to a larger capture"
+            f"{len(kept)} usable image{'s' * (len(kept) != 1)} in {capture.root} ({len(listed)} listed, "
+            f"{len(found)} found): at least {min_views} with poses are needed; set data.path to a larger capture"
         )
     return [s for s, _ in kept], [p for _, p in kept]
 
@@ -225,7 +232,7 @@ def _view(
 
 
 def _split(shots: list[Shot], every: int) -> tuple[tuple[int, ...], str]:
-    """Held-out indices and where they come from. A split of the capture's own stands unless it would leave nothing to train on."""
+    """Held-out indices and where they come from: the capture's own split, unless it leaves nothing to train on."""
     held = tuple(i for i, s in enumerate(shots) if s.held_out)
     if held and len(held) < len(shots):
         return held, "by the capture's own split"

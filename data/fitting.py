@@ -1,4 +1,4 @@
-"""Bring a photo's pixels and its camera's stated size together: EXIF turns, photos scaled after calibration, unknown sizes."""
+"""Bring a photo's pixels and its camera's stated size together: EXIF turns, scaled photos, unknown sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .readers.stated import Shot
 
 @dataclass(frozen=True)
 class Fitted:
-    """lens: for the photo as it will be delivered; orientation: the EXIF turn to apply; ambiguous: the sizes left it open."""
+    """lens: for the photo as delivered; orientation: the EXIF turn to apply; ambiguous: the sizes left it open."""
 
     lens: Lens
     orientation: int
@@ -25,8 +25,9 @@ class Fitted:
 def fit_all(shots: Sequence[Shot], probes: Sequence[Probe], upright: bool) -> list[Fitted]:
     """One answer per shot. `upright`: poses come from upright photos, always turn.
 
-    Else the turn is the one that makes the pixels match the stated size. Where both do (180 degree turns, square photos, no size
-    stated) the capture's other photos decide; without any the file's pixels are taken as stored, as COLMAP and instant-ngp do.
+    Else the turn is the one that makes the pixels match the stated size. Where both do (180 degree turns, square
+    photos, no size stated) the capture's other photos decide; without any the file's pixels are taken as stored, as
+    COLMAP and instant-ngp do.
     Raises InputError naming the image and both sizes where neither matches.
     """
     votes = [_turned(s, p) for s, p in zip(shots, probes, strict=True)]
@@ -60,8 +61,9 @@ def _fit(shot: Shot, probe: Probe, vote: bool | None, turn_open: bool, upright: 
     if stated is not None and not _same_shape(stated, (width, height)):
         other = f" (EXIF orientation {probe.orientation})" if probe.orientation != 1 else ""
         raise InputError(
-            f"{shot.name} is {probe.width}x{probe.height}{other}, but its camera says {stated[0]}x{stated[1]}: neither the size nor "
-            "the shape agree; data.image_path may point at other photos than the poses were made from"
+            f"{shot.name} is {probe.width}x{probe.height}{other}, but its camera says "
+            f"{stated[0]}x{stated[1]}: neither the size nor the shape agree; "
+            "data.image_path may point at other photos than the poses were made from"
         )
     lens = shot.lens.complete(width, height)
     _check(lens, shot.name)
@@ -78,6 +80,6 @@ def _check(lens: Lens, name: str) -> None:
 
 
 def implausible(lens: Lens) -> bool:
-    """Focal lengths no real camera has: under 0.15 or above 12 times the longer side (narrower than about 5 degrees)."""
+    """Focal lengths no real camera has: under 0.15 or above 12 times the longer side (about 5 degrees)."""
     ratio = max(lens.focal) / max(lens.width, lens.height)
     return not 0.15 <= ratio <= 12.0

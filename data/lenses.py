@@ -4,7 +4,8 @@ Names and parameter order are COLMAP's (src/colmap/sensor/models.h). Every model
 
     pinhole plane (x, y)  --flatten-->  lens plane (u, v)  --bend-->  (u', v')  --focal, centre-->  pixel
 
-flatten  identity, or for fisheyes the equidistant map theta = atan(r) along the ray's direction (Kannala & Brandt 2006),
+flatten  identity, or for fisheyes the equidistant map theta = atan(r) along the ray's direction (Kannala & Brandt
+         2006),
          or the one-parameter FOV map (Devernay & Faugeras 2001)
 bend     radial polynomial or rational, tangential (Brown 1971) and thin-prism terms
 Pixels: the centre of the top left pixel is (0.5, 0.5). Arrays are [..., 2] float64.
@@ -217,7 +218,7 @@ def unbend(lens: Lens, bent: np.ndarray, steps: int = 50, tolerance: float = 1e-
 
 
 def fold_radius(lens: Lens, reach: float = 8.0) -> float:
-    """The lens-plane radius up to which the radial curve grows; beyond it two rays share one pixel. `inf` if none within reach."""
+    """The lens-plane radius up to which the radial curve grows; beyond it two rays share a pixel. May be `inf`."""
     r = np.linspace(0.0, reach, 8001)
     with np.errstate(all="ignore"):
         bent = r * _radial(lens, r * r)

@@ -11,7 +11,8 @@ MOST_SHEAR = 0.05
 def rigid(world_to_camera: np.ndarray) -> tuple[np.ndarray | None, str]:
     """[4, 4] -> (the rigid world-to-camera, what was done), the first None where no camera can have this pose.
 
-    What was done is '' (nothing), 'scaled' (a uniform scale taken out, the centre kept), 'straightened' (nearest rotation) or the
+    What was done is '' (nothing), 'scaled' (a uniform scale taken out, the centre kept), 'straightened' (nearest
+    rotation) or the
     reason of refusal: 'not finite', 'mirrored', 'sheared'.
     """
     m = np.asarray(world_to_camera, np.float64)

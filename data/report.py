@@ -73,8 +73,8 @@ def camera_facts(lenses: Sequence[Lens]) -> list[Fact]:
         focal = [x.focal[0] for x in odd]
         number = sum(counts[x] for x in odd)
         text = (
-            f"{number} cameras have implausible focal lengths ({min(focal):.6g}..{max(focal):.6g} px for {odd[0].width} px wide "
-            "images): the reconstruction behind them has probably failed"
+            f"{number} cameras have implausible focal lengths ({min(focal):.6g}..{max(focal):.6g} px for "
+            f"{odd[0].width} px wide images): the reconstruction behind them has probably failed"
         )
         facts.append(Fact("cameras", text, "warning"))
     return facts
@@ -119,7 +119,8 @@ def mask_facts(views: Sequence[View], files: int, inverted: bool) -> list[Fact]:
     text = f"masks matched {len(masked)}/{len(views)} ({meaning}), {np.mean(shares):.1%} of their pixels count"
     facts = [Fact("masks", text, level)]
     if empty := [n for (n, _), share in zip(sample, shares, strict=True) if share == 0.0]:
-        text = f"{len(empty)} masks keep nothing: {some(empty)}; data.invert_masks={str(not inverted).lower()} swaps their meaning"
+        swap = f"data.invert_masks={str(not inverted).lower()} swaps their meaning"
+        text = f"{len(empty)} masks keep nothing: {some(empty)}; {swap}"
         facts.append(Fact("masks", text, "warning"))
     return facts
 

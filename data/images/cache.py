@@ -82,7 +82,7 @@ class ImageCache:
         return pixels
 
     def _next(self) -> tuple[View, Key]:
-        """Wait for a view worth fetching: announced, not held, and room for it without pushing out what is still unused."""
+        """Wait for a view that is announced, not held, and finds room without pushing out what is still unused."""
         with self._change:
             while True:
                 while self._wanted and (

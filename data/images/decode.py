@@ -14,7 +14,8 @@ from .probe import open_image
 def decode(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
     """rgb [H, W, 3] uint8 and alpha [H, W] uint8 or None, as stored (not turned, not premultiplied).
 
-    16-bit grey is scaled, not clipped; grey is repeated to three channels; palettes, CMYK and transparent colours are resolved.
+    16-bit grey is scaled, not clipped; grey is repeated to three channels; palettes, CMYK and transparent colours are
+    resolved.
     Raises InputError naming the file.
     """
     try:
@@ -72,7 +73,7 @@ def premultiply(rgb: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 
 
 def decode_mask(path: Path, invert: bool = False) -> np.ndarray:
-    """[H, W] bool; True (white) keeps. Masks stored as 0/1 instead of 0/255 are understood; transparency counts as black."""
+    """[H, W] bool; True (white) keeps. Masks of 0 and 1 instead of 255 are understood; transparent is black."""
     rgb, alpha = decode(path)
     if alpha is not None:
         rgb = premultiply(rgb, alpha)

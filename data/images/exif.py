@@ -12,7 +12,8 @@ from .probe import open_image
 
 @dataclass(frozen=True)
 class Exif:
-    """Fields that are absent or nonsense are '' or None. Focal lengths in mm, latitude and longitude in degrees, altitude in m.
+    """Fields that are absent or nonsense are '' or None. Focal lengths in mm, latitude and longitude in degrees,
+    altitude in m.
 
     plane_px_per_mm  horizontal pixels per mm on the sensor, at the size the photo was taken (`taken_width` pixels)
     """
@@ -26,7 +27,7 @@ class Exif:
     gps: tuple[float, float, float | None] | None = None
 
     def focal_px(self, width: int, height: int) -> float | None:
-        """Focal length in pixels of an (upright or stored) image of this size, or None. 35 mm film is 36 mm on its long side."""
+        """Focal length in pixels of an image of this size, or None. 35 mm film is 36 mm on its long side."""
         longest = max(width, height)
         estimate = None
         if self.focal_35mm:

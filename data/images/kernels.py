@@ -11,7 +11,7 @@ import numpy as np
 
 @numba.njit(cache=True, nogil=True)
 def area_average(image: np.ndarray, out: np.ndarray) -> None:
-    """image [H, W, C] uint8 -> out [h, w, C] uint8, h <= H, w <= W: the mean over each output pixel's exact footprint."""
+    """image [H, W, C] uint8 -> out [h <= H, w <= W, C] uint8: the mean over each output pixel's exact footprint."""
     H, W, C = image.shape
     h, w, _ = out.shape
     sy, sx = H / h, W / w
@@ -35,7 +35,7 @@ def area_average(image: np.ndarray, out: np.ndarray) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _map_of_row(grid: np.ndarray, step: int, y: int, xs: np.ndarray, ys: np.ndarray) -> None:
-    """The map at the pixel centres of output row y, [w] each, bilinear between the grid's nodes at multiples of `step`."""
+    """The map at the pixel centres of output row y, [w] each, bilinear between nodes at multiples of `step`."""
     w = xs.shape[0]
     half, size = np.float32(0.5), np.float32(step)
     g = (y + half) / size

@@ -24,7 +24,8 @@ def mask_folders(roots: Iterable[Path], given: Path | None = None) -> list[Path]
 class MaskFinder:
     """Looks masks up by an image's relative name; endings and the case of them do not matter.
 
-    `names` are all images: leading folders of a name may be absent in the mask's only where what remains is unique among them.
+    `names` are all images: leading folders of a name may be absent in the mask's only where what remains is unique
+    among them.
     """
 
     def __init__(self, folders: Sequence[Path], names: Iterable[str] = ()):

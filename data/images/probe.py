@@ -103,7 +103,7 @@ B = TypeVar("B")
 
 
 def in_threads(fn: Callable[[A], B], items: Sequence[A]) -> list[B]:
-    """`fn` over `items`, results in order; for work that waits for the disk or for Pillow, which frees the interpreter."""
+    """`fn` over `items`, results in order; for work that waits for the disk or for Pillow."""
     if len(items) < 2:
         return [fn(i) for i in items]
     with ThreadPoolExecutor(max_workers=min(8, 2 * (os.cpu_count() or 1), len(items))) as pool:

@@ -1,8 +1,10 @@
 """A bent photo to the picture a pinhole camera would have taken, of the same size.
 
-The new K is chosen so that every output pixel lies inside the photo (the largest upright rectangle inscribed in the undistorted
-outline, principal point free). Where that would throw away too much of the photo, K stays and a validity mask goes with it.
-The map is computed in float64 at every 4th pixel and interpolated between: at 640x480 below 0.002 px of error for ordinary lenses, 0.02 for fisheyes.
+The new K is chosen so that every output pixel lies inside the photo (the largest upright rectangle inscribed in the
+undistorted
+outline, principal point free). Where that would throw away too much of the photo, K stays and a mask goes with it.
+The map is computed in float64 at every 4th pixel and interpolated between: at 640x480 below 0.002 px of error for
+ordinary lenses, 0.02 for fisheyes.
 """
 
 from __future__ import annotations
@@ -98,7 +100,7 @@ def _share_shown(lens: Lens) -> float:
 
 
 def _grid(lens: Lens, K: np.ndarray) -> np.ndarray:
-    """[h', w', 2] float32: for nodes at multiples of STEP of the output, the photo's pixel; NaN where the lens folds back."""
+    """[h', w', 2] float32: the photo's pixel for output nodes at multiples of STEP; NaN where the lens folds back."""
     x = np.arange(-(-lens.width // STEP) + 2) * STEP
     y = np.arange(-(-lens.height // STEP) + 2) * STEP
     nodes = np.stack(np.meshgrid(x, y), -1).astype(np.float64)

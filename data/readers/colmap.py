@@ -71,7 +71,7 @@ def read_colmap(path: Path, image_path: Path | None = None) -> Capture:
     if file := find_file(model, "points3D"):
         points, track = read_points(file)
         if len(points):
-            text = f"{len(points)} points, {int(track.sum())} observations, mean reprojection error {_mean(points.error):.3f} px"
+            text = f"{len(points)} points, {int(track.sum())} observations, mean error {_mean(points.error):.3f} px"
             facts.append(Fact("sfm", text))
     return Capture("colmap", root, tuple(shots), points, tuple(facts), folders=_unique(folder.parent, root, folder))
 
@@ -102,7 +102,9 @@ def _largest(folders: list[Path], facts: list[Fact]) -> tuple[Path, list[PosedIm
     best = max(models, key=lambda m: len(m[1]))  # the first of equals
     counts = ", ".join(f"{f.name}: {len(images)}" for f, images in models)
     if len(models) > 1:
-        text = f"{len(models)} sub-models (images {counts}); took {best[0].name}, the largest. Point data.path at another to use it"
+        text = (
+            f"{len(models)} sub-models (images {counts}); took {best[0].name}, the largest; data.path can name another"
+        )
         facts.append(Fact("models", text, "warning"))
     return best
 

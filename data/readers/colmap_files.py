@@ -197,7 +197,7 @@ _NUMBERS = re.compile(r"[-+0-9.eE\sinfaINFA]*")
 
 
 def _observations(row: str) -> int | None:
-    """How many X Y POINT3D_ID triples a line holds (0 if blank), or None if it is no such line: some writers leave it out."""
+    """How many X Y POINT3D_ID triples a line holds, or None if it is no such line: some writers leave it out."""
     if not _NUMBERS.fullmatch(row):
         return None
     count = len(row.split())

@@ -14,7 +14,7 @@ KINDS = ("colmap", "transforms", "photos")
 
 
 def detect(path: Path) -> tuple[str, str]:
-    """(kind, reason). transforms.json before a COLMAP model before bare photos. Raises InputError listing what was sought."""
+    """(kind, reason). transforms.json before a COLMAP model before bare photos; else an InputError lists them all."""
     if not path.exists():
         near = _near(path)
         raise InputError(f"data.path={path} does not exist{near}; give a capture folder or a transforms.json")
@@ -51,11 +51,12 @@ def _detect_file(path: Path) -> tuple[str, str]:
         )
     if ending in VIDEO_ENDINGS:
         raise InputError(
-            f"{path} is a video, which is not read; extract frames into a folder (ffmpeg -i {path.name} -r 2 frames/%04d.jpg) "
-            "and give that as data.path"
+            f"{path} is a video, which is not read; extract frames into a folder "
+            f"(ffmpeg -i {path.name} -r 2 frames/%04d.jpg) and give that as data.path"
         )
     raise InputError(
-        f"data.path={path} is a single {ending or 'unnamed'} file; wanted a folder of photos, a capture folder or a transforms.json"
+        f"data.path={path} is a single {ending or 'unnamed'} file; wanted a folder of photos, a capture "
+        "folder, a zip of one or a transforms.json"
     )
 
 

@@ -17,7 +17,7 @@ _COEFFICIENTS = ("k1", "k2", "k3", "k4", "k5", "k6", "p1", "p2")
 
 @dataclass(frozen=True)
 class PartialLens:
-    """Intrinsics of which some may need the image's own size. Angles in radians, the rest in pixels; None = not stated."""
+    """Intrinsics that may need the image's own size. Angles in radians, the rest in pixels; None = not stated."""
 
     width: int | None
     height: int | None
@@ -35,7 +35,7 @@ class PartialLens:
         return None if self.width is None or self.height is None else (self.width, self.height)
 
     def complete(self, width: int, height: int) -> Lens:
-        """fl_x wins over camera_angle_x, fl_y over camera_angle_y; one focal serves both axes; the centre defaults to the middle."""
+        """fl_x wins over camera_angle_x; one focal serves both axes; the centre defaults to the middle."""
         w, h = self.size or (width, height)
         fx, fy = self.fx, self.fy
         if fx is None and fy is None:
@@ -94,7 +94,8 @@ def read_intrinsics(frame: dict[str, Any], root: dict[str, Any], file: Path) -> 
     angle_x, angle_y = _angle(number, "camera_angle_x", "x_fov"), _angle(number, "camera_angle_y", "y_fov")
     if not any((fx, fy, angle_x, angle_y)):
         raise InputError(
-            f"{file}: no focal length for {frame.get('file_path')}: wanted fl_x or camera_angle_x, in the frame or the root"
+            f"{file}: no focal length for {frame.get('file_path')}: wanted fl_x or camera_angle_x, in "
+            "the frame or the root"
         )
     for key, value in (("fl_x", fx), ("fl_y", fy), ("w", width), ("h", height)):
         if value is not None and value <= 0:

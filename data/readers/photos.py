@@ -104,8 +104,8 @@ def _require_sound(result: SfmResult, count: int) -> None:
     placed, points = best["registered"], best["points"]
     if placed < 2 or (2 * placed < count and points < _POINTS_PER_PHOTO * placed):
         raise InputError(
-            f"the {count} photos do not overlap enough: only {placed} could be placed, by {points} points, which is no more "
-            "than chance. Neighbouring photos should share most of what they show; add photos in between (data.path)"
+            f"the {count} photos do not overlap enough: only {placed} could be placed, by {points} points, which is no "
+            "more than chance. Neighbouring photos should share most of what they show; add some in between (data.path)"
         )
 
 

@@ -1,4 +1,4 @@
-"""What a capture's files state, before images are looked into and anything is decided. Readers produce it, `capture.py` uses it."""
+"""What a capture states before images are looked into and anything is decided: from readers to `capture.py`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ class Capture:
     """A capture as stated.
 
     root     the folder whose name the capture bears
-    upright  photos are turned by EXIF always (their poses come from our own SfM), not only where the stated size asks for it
+    upright  photos are turned by EXIF always (their poses come from our own SfM), not only where the stated size asks
+             for it
     folders  where masks/ may lie beside
     """
 

@@ -1,7 +1,9 @@
 """transforms.json in the flavours of instant-ngp, nerfstudio and Blender's NeRF-synthetic.
 
-Poses are camera-to-world in OpenGL axes (x right, y up, z backward); here they become world-to-camera in OpenCV axes. The
-world itself is not touched: `applied_transform` is what nerfstudio did before it wrote the file, so poses and points agree.
+Poses are camera-to-world in OpenGL axes (x right, y up, z backward); here they become world-to-camera in OpenCV axes.
+The
+world itself is not touched: `applied_transform` is what nerfstudio did before it wrote the file, so poses and points
+agree.
 """
 
 from __future__ import annotations
@@ -133,7 +135,7 @@ def _shots(document: dict[str, Any], file: Path, split: str, resolver: Resolver,
     if any(isinstance(f, dict) and "depth_file_path" in f for f in document["frames"]):
         facts.append(Fact("depth", "depth_file_path is listed; depth is not used"))
     if document.get("applied_transform") is not None:
-        text = "the file records an applied_transform; poses and points are taken in the frame after it, exports lie there too"
+        text = "the file records an applied_transform: poses, points and exports lie in the frame after it"
         facts.append(Fact("frame", text))
     return shots
 
@@ -162,7 +164,7 @@ def _matrix(rows: Any) -> np.ndarray | None:
 
 
 def world_to_camera(camera_to_world: np.ndarray) -> np.ndarray:
-    """OpenGL camera-to-world [4, 4] -> OpenCV world-to-camera [4, 4]; scale or shear, if any, is kept for the pose check.
+    """OpenGL camera-to-world [4, 4] -> OpenCV world-to-camera [4, 4]; scale or shear stay for the pose check.
 
     Singular and non-finite input gives NaN.
     """

@@ -26,7 +26,7 @@ class Photo:
 
 @dataclass(frozen=True)
 class Group:
-    """Photos that share one camera. names: of the working copies; focal in pixels of these, or None where EXIF is silent."""
+    """Photos that share one camera. names: of the copies; focal in their pixels, or None where EXIF is silent."""
 
     names: tuple[str, ...]
     width: int

@@ -230,6 +230,7 @@ def run_child(job: Path, progress: Progress) -> dict[str, Any]:
     if "models" not in said:
         words = next((w for w in reversed(last) if w and not w.startswith("I2")), "no message")
         raise InputError(
-            f"structure from motion ended early (exit code {code}): {words}; fewer or smaller photos may help (data.sfm.max_size)"
+            f"structure from motion ended early (exit code {code}): {words}; "
+            "fewer or smaller photos may help (data.sfm.max_size)"
         )
     return said

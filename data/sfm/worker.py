@@ -2,8 +2,10 @@
 
     python worker.py JOB.json      (keys: see `sfm/run.py`)
 
-Prints one JSON object per line: {"stage", "done", "total"} while it works, at the end {"models": [...]} or {"error": "..."}.
-pycolmap's own log goes to stderr, where its counters are read by the parent. When the parent dies, stdin closes, and so does this.
+Prints one JSON object per line: {"stage", "done", "total"} while it works, at the end {"models": [...]} or {"error":
+"..."}.
+pycolmap's own log goes to stderr, where its counters are read by the parent. When the parent dies, stdin closes, and
+so does this.
 """
 
 import json
@@ -36,8 +38,8 @@ def load_pycolmap():
         version = getattr(pycolmap, "__version__", "of unknown version")
         where = getattr(pycolmap, "__file__", "?")
         say(
-            error=f"the pycolmap found at {where} ({version}) lacks {missing[0]}: too old or another package of that name; "
-            "pip install --force-reinstall 'pycolmap>=4'"
+            error=f"the pycolmap found at {where} ({version}) lacks {missing[0]}: too old or another package of "
+            "that name; pip install --force-reinstall 'pycolmap>=4'"
         )
         raise SystemExit(0)
     return pycolmap
@@ -86,7 +88,7 @@ def choose_pairs(pycolmap, job):
 
 
 def look_alikes(pycolmap, job, names):
-    """Index pairs whose pictures resemble: the nearest by VLAD of their SIFT descriptors (Jegou et al. 2010), 64 words."""
+    """Index pairs of pictures that resemble: nearest by VLAD of SIFT descriptors (Jegou et al. 2010), 64 words."""
     import numpy as np
 
     database = pycolmap.Database.open(job["database"])

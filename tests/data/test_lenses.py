@@ -75,7 +75,9 @@ def test_coarse_map_is_close_between_its_nodes(model, error):
 
 
 def test_undistorted_picture_is_that_of_a_pinhole():
-    """Paint a smooth function of the ray through the lens, undistort, compare with the same function through the new K."""
+    """Paint a smooth function of the ray through the lens, undistort, compare with the same function through the new
+    K.
+    """
 
     def paint(rays):
         return (127.5 + 100 * np.sin(6 * rays[..., 0]) * np.cos(5 * rays[..., 1]))[..., None].repeat(3, -1)

@@ -41,7 +41,7 @@ def test_area_average_by_hand_and_against_a_dense_matrix():
 
 
 def test_transparent_colour_does_not_leak(tmp_path):
-    """Half transparent red over arbitrary green underneath alpha 0: only what is visible counts, averaged premultiplied."""
+    """Half transparent red beside green under alpha 0: only what is visible counts, averaged premultiplied."""
     rgba = np.zeros((4, 4, 4), np.uint8)
     rgba[:, :2] = (0, 255, 0, 0)
     rgba[:, 2:] = (255, 0, 0, 255)
