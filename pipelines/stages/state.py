@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,14 +34,15 @@ class State:
 class Stage(Protocol):
     """`inputs` is a fingerprint of everything the result depends on; a stage whose recorded fingerprint is the same is not run again."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def inputs(self, state: State) -> str: ...
 
     def run(self, state: State) -> State: ...
 
 
-def run_stages(state: State, stages: list[Stage], force: bool = False) -> State:
+def run_stages(state: State, stages: Sequence[Stage], force: bool = False) -> State:
     """Run in order what has not been finished with the same inputs; stop after an interrupted training."""
     for stage in stages:
         inputs = stage.inputs(state)

@@ -13,13 +13,13 @@ from ...data.scene import Camera, Points
 
 def neighbour_distance(xyz: np.ndarray, fallback: float, k: int = 3) -> np.ndarray:
     """Root mean square distance to the k nearest other points, [N]; `fallback` where that is not known or zero."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
     n = len(xyz)
     if n < 2:
         return np.full(n, fallback)
     k = min(k, n - 1)
-    distance = cKDTree(xyz).query(xyz, k=k + 1, workers=1)[0][:, 1:]
+    distance = KDTree(xyz).query(xyz, k=k + 1, workers=1)[0][:, 1:]
     rms = np.sqrt((distance**2).mean(1))
     return np.where(rms > 0, rms, fallback)
 

@@ -38,8 +38,7 @@ class SplatRenderer:
         if viewmat is None:
             viewmat = torch.as_tensor(camera.world_to_camera, dtype=torch.float32).to(device)
         K = torch.as_tensor(camera.K, dtype=torch.float32).to(device)
-        if background is not None:
-            background = torch.as_tensor(background, dtype=torch.float32).to(device)[None]
+        behind = None if background is None else torch.as_tensor(background, dtype=torch.float32).to(device)[None]
         colors, alphas, meta = self.backend.rasterization(
             means=p.means,
             quats=p.quats,
@@ -53,7 +52,7 @@ class SplatRenderer:
             near_plane=self.near,
             sh_degree=p.sh_degree,
             packed=False,
-            backgrounds=background,
+            backgrounds=behind,
             render_mode="RGB+ED" if depth else "RGB",
             absgrad=self.absgrad,
             rasterize_mode="antialiased" if self.antialiased else "classic",
