@@ -86,8 +86,8 @@ def _update_cpu(
 ) -> bool:
     from ..renderers.kernels.adam import adam_step
 
-    flat = [t.reshape(-1).numpy() for t in (p, g.contiguous(), m, v)]
-    return adam_step(*flat, row, adam.beta1, adam.beta2, adam.eps, adam.count)
+    param, grad, first, second = (t.reshape(-1).numpy() for t in (p, g.contiguous(), m, v))
+    return adam_step(param, grad, first, second, row, adam.beta1, adam.beta2, adam.eps, adam.count)
 
 
 def _update_torch(

@@ -110,8 +110,7 @@ def _job(cfg: Any) -> None:
         OmegaConf.update(cfg, "out", hydra_config.runtime.output_dir)
     validate(cfg)
     module, name = cfg.verb._target_.rsplit(".", 1)
-    package = __package__.split(".")[0]
-    verb = getattr(import_module(module.replace("sceneloom", package, 1)), name)
+    verb = getattr(import_module(module), name)
     try:
         verb(cfg)
     except RuntimeError as error:

@@ -35,8 +35,8 @@ class SplatRenderer:
         device = self.backend.device
         camera = query.camera
         p = model.at(query)
-        if viewmat is None:
-            viewmat = torch.as_tensor(camera.world_to_camera, dtype=torch.float32).to(device)
+        given = torch.as_tensor(camera.world_to_camera, dtype=torch.float32).to(device)
+        pose = given if viewmat is None else viewmat
         K = torch.as_tensor(camera.K, dtype=torch.float32).to(device)
         behind = None if background is None else torch.as_tensor(background, dtype=torch.float32).to(device)[None]
         colors, alphas, meta = self.backend.rasterization(
@@ -45,7 +45,7 @@ class SplatRenderer:
             scales=p.scales,
             opacities=p.opacities,
             colors=p.sh,
-            viewmats=viewmat[None],
+            viewmats=pose[None],
             Ks=K[None],
             width=camera.width,
             height=camera.height,
