@@ -9,6 +9,7 @@ from typing import Any
 
 from ...data.errors import InputError
 
+FULL_ERROR = "HYDRA_FULL_ERROR"
 USER_ERROR, FAILURE, INTERRUPTED = 2, 1, 130
 
 
@@ -21,8 +22,10 @@ def run(words: list[str]) -> int:
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
-    wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
+    wish = os.environ.get(FULL_ERROR)
+    wants_traceback = wish == "1"
     try:
+        os.environ[FULL_ERROR] = "1"  # errors come to us as they are; we say them in one line
         _hydra(words)
     except InputError as error:
         return _tell(str(error), USER_ERROR, wants_traceback)
@@ -41,6 +44,10 @@ def run(words: list[str]) -> int:
         return _tell(str(error), FAILURE, wants_traceback)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else FAILURE if stop.code else 0
+    finally:
+        os.environ.pop(FULL_ERROR)
+        if wish is not None:
+            os.environ[FULL_ERROR] = wish
     return 0
 
 
@@ -58,7 +65,6 @@ def _hydra(words: list[str]) -> None:
     _completion_words()
     arguments = to_hydra(words)
     register()
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # errors come to us as they are; `run` says them in one line
     sys.argv = [sys.argv[0], *arguments]
     failed: list[Exception] = []
 

@@ -30,6 +30,7 @@ FLAGS_WITH_VALUE = frozenset(
         "--experimental-rerun",
     ]
 )
+SHOWING = frozenset("--cfg -c --help -h --info -i --hydra-help".split())  # nothing is run
 INFO_WORDS = frozenset(["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"])
 MULTIRUN = frozenset({"-m", "--multirun"})
 SWEEP_FUNCTION = re.compile(r"^(choice|range|interval|glob|sort|shuffle)\(.*\)$", re.S)
@@ -46,6 +47,8 @@ def to_hydra(words: list[str]) -> list[str]:
     keys = PATH_KEYS | set(verb.paths)
     multirun = any(f in MULTIRUN for f in flags)
     overrides = [_quoted(o, keys, multirun) for o in overrides]
+    if verb.name == DEFAULT and not any(f in SHOWING for f in flags):
+        _refuse_to_overwrite(overrides)
     return [*flags, f"verb={verb.name}", *_resumed(overrides)]
 
 
@@ -139,6 +142,14 @@ def _unquoted(value: str) -> str:
         value = re.sub(r"(\\*)\\'", lambda m: m[1][: len(m[1]) // 2] + "'", value[1:-1])
         value = re.sub(r"(\\+)$", lambda m: m[1][: len(m[1]) // 2], value)
     return value.replace(r"\${", "${")
+
+
+def _refuse_to_overwrite(overrides: list[str]) -> None:
+    """Before Hydra writes into `out`: a folder that holds a run is continued or left alone."""
+    values = dict(_split(o) for o in overrides)
+    if values.get("resume", "false").lower() == "false" and (folder := Path(_unquoted(values.get("out", "")))).is_dir():
+        if any(folder.glob("checkpoints/step_*")):
+            raise InputError(f"out={folder} holds a run already: resume=true goes on with it, another out= starts anew")
 
 
 def _resumed(overrides: list[str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from ..first_gaussians import first_gaussians
 from ..instantiate import instantiate
 from ..interrupt import Interrupt
 from ..optimizer import Rates
-from ..run_folder import fingerprint
+from ..run_folder import RunFolder, fingerprint
 from ..strategies.protocol import Strategy
 from ..train import Trainer, TrainOptions, Watch
 from ..training_state import TrainingState
@@ -50,6 +49,8 @@ class Train:
         trainer = Trainer(state.scene, renderer, strategy, options, state.cache, config["seed"], state.has_alpha)
         training = self._start(state, trainer)
         if training.step >= options.steps:
+            if not checkpoint.steps(state.run.checkpoints):  # train.steps=0: a model taken over as it is
+                save(state.run, trainer, training)
             log.line(f"training: finished at step {training.step}, nothing left of train.steps={options.steps}")
             return replace(state, training=training)
         log.line(estimate(trainer, training))
@@ -124,20 +125,8 @@ class _Watching:
             self.state.log.row(row)
         stop = self.interrupt.wanted
         if last or stop or step % options.checkpoint_every == 0:
-            self.save(training)
+            save(self.state.run, self.trainer, training)
         return stop
-
-    def save(self, training: TrainingState) -> None:
-        frame = self.trainer.scene.frame
-        meta = training.meta() | {
-            "capture": len(self.trainer.views),
-            "steps": self.trainer.options.steps,
-            "seed": self.trainer.seed,
-            "antialiased": self.trainer.renderer.antialiased,
-            "frame": {"scale": frame.scale, "origin": frame.origin.tolist()},
-        }
-        assert json.dumps(meta)
-        checkpoint.save(self.state.run.checkpoints, training.step, training.tensors(), meta)
 
     def _test(self, training: TrainingState) -> dict[str, float]:
         state = self.state
@@ -147,3 +136,16 @@ class _Watching:
             model = finished(training)
             scores = score(model, state.renderer, state.scene.test_views, state.cache, state.background)
         return {f"test/{k}": value for k in ("psnr", "ssim") if (value := mean(scores, k)) is not None}
+
+
+def save(run: RunFolder, trainer: Trainer, training: TrainingState) -> None:
+    """One checkpoint, with what its readers must know beside the state itself."""
+    frame = trainer.scene.frame
+    meta = training.meta() | {
+        "capture": len(trainer.views),
+        "steps": trainer.options.steps,
+        "seed": trainer.seed,
+        "antialiased": trainer.renderer.antialiased,
+        "frame": {"scale": frame.scale, "origin": frame.origin.tolist()},
+    }
+    checkpoint.save(run.checkpoints, training.step, training.tensors(), meta)

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from ...data.errors import InputError
-from ...distributed import checkpoint
 from ..configuration import plain, write_yaml
 from ..run_folder import RunFolder
 from ..session import session
@@ -27,10 +25,6 @@ def run(cfg: DictConfig) -> None:
     config = plain(cfg)
     options_of(config["export"])  # a typo in export.* is told before an hour of training, not after
     run_folder = RunFolder(Path(config["out"]))
-    if not config["resume"] and checkpoint.steps(run_folder.checkpoints):
-        raise InputError(
-            f"out={run_folder.path} holds a run already: resume=true goes on with it, another out= starts anew"
-        )
     with session(config, run_folder.path) as state:
         write_yaml(run_folder.config, config)
         state = load(state)
