@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .simd import ARITHMETIC, LANES, VecF, as_vec, broadcast, const_f, f32, fma, i32, intrinsic, pointer, vec_f
+from .simd import ARITHMETIC, LANES, VecF, as_vec, broadcast, const_f, f32, fma, i32, intrinsic, pointer, vec_f, vec_i
 
 
 def channels(count: int) -> tuple[int, ...]:
@@ -230,6 +230,26 @@ def store_lane_sums(typing: Any, array: Any, index: Any, group: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(array, index, group), emit
+
+
+@intrinsic
+def add_lane_sums(typing: Any, array: Any, index: Any, group: Any, started: Any) -> Any:
+    """store_lane_sums, but added to what is there if `started` is 1; if it is 0, what is there does not matter."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        vectors = cgutils.unpack_tuple(builder, args[2])
+        first = pointer(context, builder, sig.args[0], args[0], args[1], sig.args[1], vec_f)
+        flag = context.cast(builder, args[3], sig.args[3], types.int32)
+        mask = broadcast(builder, builder.neg(flag), vec_i)  # a branch would be mispredicted every other time
+        for k in range(0, len(vectors), LANES):
+            where = builder.gep(first, [ir.Constant(i32, k // LANES)])
+            old = builder.load(where)
+            old.align = 4
+            kept = builder.bitcast(builder.and_(builder.bitcast(old, vec_i), mask), vec_f)
+            builder.store(builder.fadd(kept, _lane_sums(builder, vectors[k : k + LANES])), where).align = 4
+        return context.get_dummy_value()
+
+    return types.none(array, index, group, started), emit
 
 
 @intrinsic

@@ -7,6 +7,7 @@ before their backwards, or a render in between, simply hold different buffers.
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 from typing import Any
@@ -20,48 +21,49 @@ _FREE = sys.getrefcount(_probe[0])  # what getrefcount says of a buffer that onl
 
 
 class Recycler:
-    """A bag of byte buffers. Safe to use from several threads."""
+    """A bag of byte buffers, sorted by size class. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._bag: list[list[Any]] = []  # [buffer, tick of last use, first aligned byte]
+        self._bag: dict[int, list[list[Any]]] = {}  # size -> [buffer, tick of last use, first aligned byte]
         self._tick = 0
 
     def take(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
         """An uninitialised, 64-byte aligned, C-contiguous array."""
         dtype = np.dtype(dtype)
-        shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-        count = 1
-        for size in shape:
-            count *= int(size)
-        wanted = count * dtype.itemsize
+        wanted = (math.prod(shape) if isinstance(shape, tuple) else int(shape)) * dtype.itemsize
+        size = _rounded(wanted)
         with self._lock:
             self._tick += 1
-            best = None
-            for entry in self._bag:
-                size = entry[0].size - ALIGN
-                fits = wanted <= size <= 2 * wanted + 65536 and (best is None or size < best[0].size - ALIGN)
-                if fits and sys.getrefcount(entry[0]) == _FREE:
-                    best = entry
-            if best is None:
-                raw = np.empty(_rounded(wanted) + ALIGN, np.uint8)
-                best = [raw, 0, -raw.ctypes.data % ALIGN]
-                old = self._tick - _PATIENCE
-                self._bag = [entry for entry in self._bag if entry[1] > old or sys.getrefcount(entry[0]) > _FREE]
-                self._bag.append(best)
-            best[1] = self._tick
-            raw, _, start = best
-            return raw[start : start + wanted].view(dtype).reshape(shape)
+            for entry in self._bag.get(size, ()):
+                if sys.getrefcount(entry[0]) == _FREE:
+                    break
+            else:
+                self._drop_old()
+                raw = np.empty(size + ALIGN, np.uint8)
+                entry = [raw, 0, -raw.ctypes.data % ALIGN]
+                self._bag.setdefault(size, []).append(entry)
+            entry[1] = self._tick
+            return np.ndarray(shape, dtype, entry[0], entry[2])
+
+    def _drop_old(self) -> None:
+        old = self._tick - _PATIENCE
+        for size, entries in list(self._bag.items()):
+            kept = [entry for entry in entries if entry[1] > old or sys.getrefcount(entry[0]) > _FREE]
+            if kept:
+                self._bag[size] = kept
+            else:
+                del self._bag[size]
 
     def held(self) -> int:
         """Bytes in the bag, in use or not."""
         with self._lock:
-            return sum(entry[0].size for entry in self._bag)
+            return sum(entry[0].size for entries in self._bag.values() for entry in entries)
 
     def clear(self) -> None:
         """Forget every buffer; those in use live on with their users."""
         with self._lock:
-            self._bag = []
+            self._bag = {}
 
 
 def _rounded(size: int) -> int:

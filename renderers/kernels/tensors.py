@@ -12,7 +12,10 @@ from .recycle import take
 
 def array(tensor: torch.Tensor) -> np.ndarray:
     """The tensor's memory as a contiguous float32 array (copied only if it is not that already)."""
-    return tensor.detach().to(torch.float32).contiguous().numpy()
+    tensor = tensor.detach()
+    if tensor.dtype != torch.float32 or not tensor.is_contiguous():
+        tensor = tensor.to(torch.float32).contiguous()
+    return tensor.numpy()
 
 
 def recycled(

@@ -28,7 +28,7 @@ vsqrt, vceil, vfloor, vabs = (_unary(name) for name in ("sqrt", "ceil", "floor",
 
 @intrinsic
 def exp2(typing: Any, x: Any) -> Any:
-    """2^x for x in [-126, 126], relative error 2.1e-7; anything else gives a meaningless number, never a trap.
+    """2^x for x in [-126, 126], relative error 2.3e-7; anything else gives a meaningless number, never a trap.
 
     x is split into the nearest integer n and f in [-1/2, 1/2]; 2^f by a minimax polynomial of degree 5, n added to the
     exponent.

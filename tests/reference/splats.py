@@ -58,7 +58,7 @@ def project(means, quats, scales, viewmat, K, width, height, eps2d=0.3):
 def blend(means2d, cov, opacities, colours, depths, width, height, background=None) -> Drawn:
     """Front to back, ties by index, all pairs at once.
 
-    T falls monotonically, so "the first Gaussian that would bring T to 1e-4 ends the pixel" is "T behind it is above 1e-4".
+    T only falls: "the first Gaussian that would bring it to 1e-4 ends the pixel" means "T behind it is above 1e-4".
     """
     ys, xs = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
     pixels = torch.stack([xs, ys], -1).reshape(-1, 2).to(means2d.dtype) + 0.5

@@ -11,8 +11,8 @@ ellipse reaches; the forward pass keeps the mask of those it changed for the bac
 The backward pass walks front to back too. Of what a pixel's loss gradient v says about the colour behind Gaussian i,
     rest_i = v . colour - T v_alpha - sum_{j <= i} w_j (v . c_j),
 it subtracts as it goes, so nothing is stored per pair:  dL/dalpha_i = T_i (v . c_i) - rest_i / (1 - alpha_i).
-Sums over a tile's pixels land in the pair's own slot; slots of one Gaussian lie side by side and are added up in order
-by `gather_slots`.
+Sums over the pixels of a few neighbouring tiles land in a slot of that group and Gaussian; slots of one Gaussian lie
+side by side and are added up in order by `gather_slots`. So no sum depends on which thread came first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from ...kernels.groups import axpy, dot, load_planes, spread, store_lane_sums, store_planes, zeros
+from ...kernels.groups import add_lane_sums, axpy, dot, load_planes, spread, store_planes, zeros
 from ...kernels.jit import inlined, kernel
 from ...kernels.simd import (
     LANES,
@@ -40,7 +40,7 @@ from ...kernels.simd import (
     veci,
 )
 from ...kernels.vecmath import exp2, vabs
-from .tiles import BOW, COLOUR, HALF, LEAN, LEVEL, MX, MY, TILE_WIDTH, TOP, XX, XY, YY
+from .tiles import BOW, COLOUR, GROUP, HALF, LEAN, LEVEL, MX, MY, TILE_WIDTH, TOP, XX, XY, YY
 
 f32, u64 = np.float32, np.uint64
 LEVEL_MIN = f32(math.log2(1.0 / 255.0))
@@ -179,11 +179,11 @@ def blend_forward(
 
 @kernel
 def blend_backward(
-    counter, tiles, across, tile_height, width, height, starts, entries, records, stride, depth,
+    counter, groups, across, tile_height, width, height, starts, entries, records, stride, depth,
     image, alphas, ends, reached, tile_ends, v_image, v_alphas, use_alphas, slot_size, slots, used, channels, absolute,
 ):  # fmt: skip
-    """Each pair's sums over the tile's pixels, into slots [E, slot_size]; used [E] uint8 (zero before) is set to 1
-    where a slot is written.
+    """Sums over the pixels of a group of tiles, into slots [slots, slot_size]; used [slots] uint8 (zero before) is set
+    to 1 where a slot is written. A group's tiles are done in order by one thread, and nobody else writes its slots.
 
     A slot: v . w per channel, then with g = alpha dL/dalpha the sums of g, g dx, g dy, g dx^2, g dx dy, g dy^2, and if
     `absolute` is a tuple of length 1 (not 0) of |g (A dx + B dy)| and |g (B dx + C dy)|, both times log2(e).
@@ -195,82 +195,85 @@ def blend_backward(
     column, row = load(COLUMN, 0), load(ROW, 0)
     zero, one = vec(0.0), vec(1.0)
     while True:
-        tile = claim(counter)
-        if tile >= tiles:
+        group = claim(counter)
+        if group >= groups:
             return
-        tile_y = tile // across
-        tile_x = tile - tile_y * across
-        x0, y0 = tile_x * TILE_WIDTH, tile_y * tile_height
-        wide, high = min(TILE_WIDTH, width - x0), min(tile_height, height - y0)
-        transmittance[:] = f32(1.0)
-        if wide < TILE_WIDTH or high < tile_height or depth < n:
-            planes[:] = f32(0.0)
-            rest[:] = f32(0.0)
-            end[:] = -1
-        for y in range(high):
-            for x in range(wide):
-                k = y * TILE_WIDTH + x
-                q = (y0 + y) * width + x0 + x
-                v, lane = k // LANES, k % LANES
-                total = (at(alphas, q) - f32(1.0)) * at(v_alphas, q) if use_alphas else f32(0.0)
-                for c in range(depth):
-                    g = at(v_image, q * depth + c)
-                    put(planes, (v * n + c) * LANES + lane, g)
-                    total += g * at(image, q * depth + c)
-                put(rest, k, total)
-                put(end, k, at(ends, q))
-        first, last = at(starts, tile), at(tile_ends, tile)
-        for i in range(first, last):
-            todo = at(reached, i)
-            ahead = at(entries, min(i + 4, last - 1))
-            prefetch(records, np.int64(ahead & LOW32) * stride)
-            prefetch(slots, np.int64(ahead >> u64(32)) * slot_size)
-            if todo == u64(0):
-                continue
-            entry = at(entries, i)
-            p = np.int64(entry & LOW32) * stride
-            mx, my = at(records, p + MX) - f32(x0), at(records, p + MY) - f32(y0)
-            dx = column - mx
-            slope = dx * at(records, p + XX)
-            xy, yy, level = vec(at(records, p + XY)), vec(at(records, p + YY)), vec(at(records, p + LEVEL))
-            colour = spread(records, p + COLOUR, channels)
-            position = veci(i - first)
-            sums = zeros(channels)
-            s0, sy, syy, ax, ay = zero, zero, zero, zero, zero
-            while todo != u64(0):
-                r = lowest_bit(todo)
-                todo &= todo - u64(1)
-                o = r * LANES
-                dy = row + (f32(r * HIGH) - my)
-                exponent = muladd(muladd(dy, xy, slope), dx, muladd(dy * yy, dy, level))
-                drawn = (exponent >= LEVEL_MIN) & (load(end, o) > position)
-                raw = exp2(exponent)
-                alpha = select(drawn, minimum(raw, ALPHA_MAX), zero)
-                t = load(transmittance, o)
-                weight = alpha * t
-                store(transmittance, o, t - weight)
-                v = load_planes(planes, o * n, channels)
-                seen = dot(v, colour)
-                behind = load(rest, o) - weight * seen
-                store(rest, o, behind)
-                sums = axpy(weight, v, sums)
-                slack = one - alpha
-                g = select(raw <= ALPHA_MAX, alpha * (t * seen - behind / slack), zero)
-                s0 = s0 + g
-                gy = g * dy
-                sy = sy + gy
-                syy = muladd(gy, dy, syy)
+        per_row = (across + GROUP - 1) // GROUP
+        tile_y = group // per_row
+        first_x = (group - tile_y * per_row) * GROUP
+        for tile_x in range(first_x, min(first_x + GROUP, across)):
+            tile = tile_y * across + tile_x
+            x0, y0 = tile_x * TILE_WIDTH, tile_y * tile_height
+            wide, high = min(TILE_WIDTH, width - x0), min(tile_height, height - y0)
+            transmittance[:] = f32(1.0)
+            if wide < TILE_WIDTH or high < tile_height or depth < n:
+                planes[:] = f32(0.0)
+                rest[:] = f32(0.0)
+                end[:] = -1
+            for y in range(high):
+                for x in range(wide):
+                    k = y * TILE_WIDTH + x
+                    q = (y0 + y) * width + x0 + x
+                    v, lane = k // LANES, k % LANES
+                    total = (at(alphas, q) - f32(1.0)) * at(v_alphas, q) if use_alphas else f32(0.0)
+                    for c in range(depth):
+                        g = at(v_image, q * depth + c)
+                        put(planes, (v * n + c) * LANES + lane, g)
+                        total += g * at(image, q * depth + c)
+                    put(rest, k, total)
+                    put(end, k, at(ends, q))
+            first, last = at(starts, tile), at(tile_ends, tile)
+            for i in range(first, last):
+                todo = at(reached, i)
+                ahead = at(entries, min(i + 4, last - 1))
+                prefetch(records, np.int64(ahead & LOW32) * stride)
+                prefetch(slots, np.int64(ahead >> u64(32)) * slot_size)
+                if todo == u64(0):
+                    continue
+                entry = at(entries, i)
+                p = np.int64(entry & LOW32) * stride
+                mx, my = at(records, p + MX) - f32(x0), at(records, p + MY) - f32(y0)
+                dx = column - mx
+                slope = dx * at(records, p + XX)
+                xy, yy, level = vec(at(records, p + XY)), vec(at(records, p + YY)), vec(at(records, p + LEVEL))
+                colour = spread(records, p + COLOUR, channels)
+                position = veci(i - first)
+                sums = zeros(channels)
+                s0, sy, syy, ax, ay = zero, zero, zero, zero, zero
+                while todo != u64(0):
+                    r = lowest_bit(todo)
+                    todo &= todo - u64(1)
+                    o = r * LANES
+                    dy = row + (f32(r * HIGH) - my)
+                    exponent = muladd(muladd(dy, xy, slope), dx, muladd(dy * yy, dy, level))
+                    drawn = (exponent >= LEVEL_MIN) & (load(end, o) > position)
+                    raw = exp2(exponent)
+                    alpha = select(drawn, minimum(raw, ALPHA_MAX), zero)
+                    t = load(transmittance, o)
+                    weight = alpha * t
+                    store(transmittance, o, t - weight)
+                    v = load_planes(planes, o * n, channels)
+                    seen = dot(v, colour)
+                    behind = load(rest, o) - weight * seen
+                    store(rest, o, behind)
+                    sums = axpy(weight, v, sums)
+                    slack = one - alpha
+                    g = select(raw <= ALPHA_MAX, alpha * (t * seen - behind / slack), zero)
+                    s0 = s0 + g
+                    gy = g * dy
+                    sy = sy + gy
+                    syy = muladd(gy, dy, syy)
+                    if len(absolute) > 0:
+                        ax = ax + vabs(g * (slope * 2.0 + xy * dy))
+                        ay = ay + vabs(g * (yy * dy * 2.0 + xy * dx))
+                slot = np.int64(entry >> u64(32))
+                sx = s0 * dx
+                geometry = (s0, sx, sy, sx * dx, sy * dx, syy)
                 if len(absolute) > 0:
-                    ax = ax + vabs(g * (slope * 2.0 + xy * dy))
-                    ay = ay + vabs(g * (yy * dy * 2.0 + xy * dx))
-            slot = np.int64(entry >> u64(32))
-            sx = s0 * dx
-            geometry = (s0, sx, sy, sx * dx, sy * dx, syy)
-            if len(absolute) > 0:
-                store_lane_sums(slots, slot * slot_size, sums + geometry + (ax, ay))
-            else:
-                store_lane_sums(slots, slot * slot_size, sums + geometry)
-            put(used, slot, 1)
+                    add_lane_sums(slots, slot * slot_size, sums + geometry + (ax, ay), at(used, slot))
+                else:
+                    add_lane_sums(slots, slot * slot_size, sums + geometry, at(used, slot))
+                put(used, slot, 1)
 
 
 ROWS = 1024  # Gaussians per block of gather_slots

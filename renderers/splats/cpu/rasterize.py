@@ -16,7 +16,7 @@ from ...kernels.tensors import array, recycled
 from .blend import ROWS, blend_backward, blend_forward, gather_slots, slot_floats
 from .checks import expect, refuse
 from .sort import depth_order
-from .tiles import MAX_NATIVE, Tiles, build, record_floats
+from .tiles import GROUP, MAX_NATIVE, Tiles, build, record_floats
 
 NATIVE = (1, 3, 4, 8, 16)  # channel counts that kernels are compiled for; others are padded to the next
 
@@ -86,9 +86,9 @@ def _draw(tiles: Tiles, background: np.ndarray, image: np.ndarray, alphas: np.nd
     reached = take(len(tiles.entries) if keep else 0, np.uint64)
     tile_ends = take(count, np.int64)
     pool.run(
-        blend_forward, count, tiles.across, tiles.tile_height, tiles.width, tiles.height, tiles.starts, tiles.entries,
-        tiles.records,
-        record_floats(depth), background, depth, keep, image, alphas, ends, reached, tile_ends, padded(depth),
+        blend_forward, count, tiles.across, tiles.tile_height, tiles.width, tiles.height,
+        tiles.starts, tiles.entries, tiles.records, record_floats(depth), background, depth, keep,
+        image, alphas, ends, reached, tile_ends, padded(depth),
     )  # fmt: skip
     return (tiles, ends, reached, tile_ends) if keep else ()
 
@@ -102,14 +102,15 @@ def _differentiate(
     depth = image.shape[-1]
     counted, absolute = padded(depth), witness(int(absgrad))
     size = slot_floats(len(counted), absgrad)
-    slots, used = take((len(tiles.entries), size)), take(len(tiles.entries), np.uint8)
+    count = int(tiles.slots[-1])
+    slots, used = take((count, size)), take(count, np.uint8)
     used.fill(0)
+    groups = -(-tiles.across // GROUP) * tiles.down
     pool.run(
-        blend_backward, tiles.across * tiles.down, tiles.across, tiles.tile_height, tiles.width, tiles.height,
-        tiles.starts,
-        tiles.entries, tiles.records, record_floats(depth), depth, image, alphas, ends, reached, tile_ends, v_image,
-        v_alphas,
-        use_alphas, size, slots, used, counted, absolute,
+        blend_backward, groups, tiles.across, tiles.tile_height, tiles.width, tiles.height,
+        tiles.starts, tiles.entries, tiles.records, record_floats(depth), depth, image, alphas, ends, reached,
+        tile_ends,
+        v_image, v_alphas, use_alphas, size, slots, used, counted, absolute,
     )  # fmt: skip
     n = len(opacities)
     pool.run(
@@ -140,11 +141,10 @@ def rasterize_to_pixels(
     radii.
 
     Args:
-        means2d: [..., N, 2] pixels. conics: [..., N, 3] (A, B, C). opacities: [..., N].
-        colors: [..., N, D], any D >= 1. backgrounds: [..., D] or None (black).
-        depths: [..., N], front to back, ties by index. radii: [..., N, 2] int; Gaussians with a 0 are not drawn.
-        absgrad: leave the absolute gradient in means2d.absgrad on the way back (up to 16 channels).
-        tile_size, isect_offsets, flatten_ids: ignored. masks, packed: NotImplementedError.
+        means2d: [..., N, 2] pixels. conics: [..., N, 3] (A, B, C). opacities: [..., N]. colors: [..., N, D], any D >=
+        1. backgrounds: [..., D] or None (black). depths: [..., N], front to back, ties by index. radii: [..., N, 2]
+        int; Gaussians with a 0 are not drawn. absgrad: leave the absolute gradient in means2d.absgrad on the way back
+        (up to 16 channels). tile_size, isect_offsets, flatten_ids: ignored. masks, packed: NotImplementedError.
 
     Returns:
         image [..., H, W, D] and alphas [..., H, W, 1]. Differentiable with respect to means2d, conics, colors,

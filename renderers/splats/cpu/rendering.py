@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -150,6 +151,13 @@ def rasterization(
     return image, alphas, meta
 
 
+def _centres(viewmats: Tensor) -> Tensor:
+    """Camera positions [..., C, 3] in the world."""
+    if viewmats.requires_grad and torch.is_grad_enabled():
+        return torch.linalg.inv(viewmats)[..., :3, 3]
+    return torch.from_numpy(np.linalg.inv(viewmats.detach().double().numpy())[..., :3, 3]).float()
+
+
 def _colours(
     colors: Tensor,
     sh_degree: int | None,
@@ -169,7 +177,7 @@ def _colours(
         return colors
     per_view = colors.dim() == len(batch) + 4
     expect("colors", colors, (*batch, *((views,) if per_view else ()), n, colors.shape[-2], 3))
-    centres = torch.linalg.inv(viewmats)[..., :3, 3]
+    centres = _centres(viewmats)
     if not batch:
         return harmonics_colours(sh_degree, means, centres, colors, radii)
     count = math.prod(batch)

@@ -25,6 +25,7 @@ from ...kernels.vecmath import log2, vsqrt
 
 f32 = np.float32
 TILE_WIDTH = 8
+GROUP = 4  # neighbouring tiles of a row that share slots: the backward pass does them one after another
 ROWS = 1024  # Gaussians per block of _pack
 CHUNK = 4096  # Gaussians that are binned in one go
 MAX_CHUNKS = 64
@@ -104,7 +105,7 @@ def ceil_to(x, limit):
 @kernel
 def _pack(counter, blocks, n, means2d, conics, colours, opacities, channels, stride, tile_height, down, records, rows):
     """Records, and how many rows of tiles each Gaussian may reach: 0 for those that are not to be drawn."""
-    pixel_rows, one, zero = f32(tile_height), vec(1.0), vec(0.0)
+    pixel_rows, per_row, one, zero = f32(tile_height), f32(1.0) / f32(tile_height), vec(1.0), vec(0.0)
     middle, half = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     while True:
         block = claim(counter)
@@ -144,8 +145,8 @@ def _pack(counter, blocks, n, means2d, conics, colours, opacities, channels, str
                     put(records, p + k, f32(0.0))
                 y, reach_y, count = at(middle, lane), at(half, lane), 0
                 if reach_y >= f32(0.0) and check < f32(1e30):  # false for NaN
-                    first = ceil_to((y - reach_y - (pixel_rows - f32(0.5))) / pixel_rows, down - 1)
-                    last = floor_to((y + reach_y - f32(0.5)) / pixel_rows, down - 1)
+                    first = ceil_to((y - reach_y - (pixel_rows - f32(0.5))) * per_row, down - 1)
+                    last = floor_to((y + reach_y - f32(0.5)) * per_row, down - 1)
                     count = max(0, last - first + 1)
                 put(rows, i + lane, count)
 
@@ -183,23 +184,23 @@ def _span(
     """Runs of tiles (first tile << 32 | length) per Gaussian and tile row, and where runs begin and end as a histogram
     per chunk.
 
-    reached [N + 1]: tiles of Gaussian i at i + 1. differences [chunks, down, across + 1].
+    reached [N + 1]: groups of tiles of Gaussian i at i + 1. differences [chunks, down, wide].
     """
     pixel_rows, zero = f32(tile_height), f32(0.0)
-    per_pixel = f32(1.0 / TILE_WIDTH)
+    per_pixel, per_row, wide = f32(1.0 / TILE_WIDTH), f32(1.0) / pixel_rows, differences.shape[2]
     while True:
         chunk = claim(counter)
         if chunk >= chunks:
             return
-        difference = differences[chunk]
+        difference = differences[chunk].reshape(-1)
         difference[:] = 0
         cursor = at(span_starts, chunk)
-        end = n * (chunk + 1) // chunks
-        for rank in range(n * chunk // chunks, end):
-            prefetch(records, np.int64(at(order, min(rank + 8, end - 1))) * stride)
+        stop = n * (chunk + 1) // chunks
+        for rank in range(n * chunk // chunks, stop):
+            prefetch(records, np.int64(at(order, min(rank + 8, stop - 1))) * stride)
             i = np.int64(at(order, rank))
             count = np.int64(at(rows, i))
-            tiles = 0
+            groups = 0
             if count > 0:
                 p = i * stride
                 mx, my, height, width = (
@@ -208,7 +209,7 @@ def _span(
                     at(records, p + HEIGHT),
                     at(records, p + WIDTH),
                 )
-                top_row = ceil_to((my - height - (pixel_rows - f32(0.5))) / pixel_rows, down - 1)
+                top_row = ceil_to((my - height - (pixel_rows - f32(0.5))) * per_row, down - 1)
                 left = ceil_to((mx - width - f32(TILE_WIDTH - 0.5)) * per_pixel, across - 1)
                 right = floor_to((mx + width - f32(0.5)) * per_pixel, across - 1)
                 # the same ellipse over rows: midline dx = -slant dy, half width sqrt(bow dy^2 + half)
@@ -231,42 +232,40 @@ def _span(
                         first = max(left, ceil_to((reach_left - f32(TILE_WIDTH - 0.498)) * per_pixel, across - 1))
                         last = min(right, floor_to((reach_right - f32(0.498)) * per_pixel, across - 1))
                     if first <= last:
-                        put(
-                            spans,
-                            cursor,
-                            (np.uint64(row * across + first) << np.uint64(32)) | np.uint64(last - first + 1),
-                        )
-                        difference[row, first] += 1
-                        difference[row, last + 1] -= 1
-                        tiles += last - first + 1
+                        begin = row * wide + first
+                        end = begin + last - first + 1
+                        put(spans, cursor, (np.uint64(begin) << np.uint64(32)) | np.uint64(end))
+                        put(difference, begin, at(difference, begin) + 1)
+                        put(difference, end, at(difference, end) - 1)
+                        groups += (end - 1) // GROUP - begin // GROUP + 1
                     else:
                         put(spans, cursor, np.uint64(0))
                     cursor += 1
-            put(reached, i + 1, tiles)
+            put(reached, i + 1, groups)
 
 
 @kernel
-def _scan(counter, chunks, differences, starts):
+def _scan(counter, chunks, across, differences, starts):
     """Difference histograms -> where each chunk writes its entries of each tile (in place), and where each tile's list
     begins."""
     if claim(counter) > 0:
         return
-    n, down, wide = differences.shape
+    n, down, _ = differences.shape
     running = np.empty(n, np.int64)
     total = 0
     for y in range(down):
         running[:] = 0
-        for x in range(wide - 1):
-            starts[y * (wide - 1) + x] = total
+        for x in range(across):
+            starts[y * across + x] = total
             for chunk in range(n):
                 running[chunk] += differences[chunk, y, x]
                 differences[chunk, y, x] = total
                 total += running[chunk]
-    starts[down * (wide - 1)] = total
+    starts[down * across] = total
 
 
 @kernel
-def _fill(counter, chunks, n, order, across, rows, span_starts, spans, slots, cursors, entries):
+def _fill(counter, chunks, n, order, rows, span_starts, spans, slots, cursors, entries):
     """Runs -> entries, each at its tile's cursor."""
     while True:
         chunk = claim(counter)
@@ -275,18 +274,18 @@ def _fill(counter, chunks, n, order, across, rows, span_starts, spans, slots, cu
         cursor = cursors[chunk].reshape(-1)
         span = at(span_starts, chunk)
         for rank in range(n * chunk // chunks, n * (chunk + 1) // chunks):
-            i = at(order, rank)
-            entry = (np.uint64(at(slots, i)) << np.uint64(32)) | np.uint64(i)
+            i = np.int64(at(order, rank))
+            slot = at(slots, i)
             for _ in range(at(rows, i)):
                 run = at(spans, span)
                 span += 1
-                tile = np.int64(run >> np.uint64(32))
-                where = tile + tile // across  # cursors have one column more than there are tiles
-                for column in range(where, where + np.int64(run & np.uint64(0xFFFFFFFF))):
+                begin, end = np.int64(run >> np.uint64(32)), np.int64(run & np.uint64(0xFFFFFFFF))
+                slot -= begin // GROUP
+                for column in range(begin, end):
                     place = at(cursor, column)
                     put(cursor, column, place + 1)
-                    put(entries, place, entry)
-                    entry += np.uint64(1 << 32)
+                    put(entries, place, (np.uint64(slot + column // GROUP) << np.uint64(32)) | np.uint64(i))
+                slot += (end - 1) // GROUP + 1
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:
@@ -325,19 +324,20 @@ def build(
     pool.run(_count_rows, chunks, n, order, rows, spans_of)
     span_starts = _starts(spans_of)
     spans = take(int(span_starts[-1]), np.uint64)
-    differences = take((chunks, down, across + 1), np.int64)
+    differences = take((chunks, down, -(-(across + 1) // GROUP) * GROUP), np.int64)
     slots = take(total + 1, np.int64)
     slots.fill(0)
     pool.run(
         _span, chunks, n, order, stride, pixels, across, down, records, rows, span_starts, spans, slots, differences
     )
     np.cumsum(slots, out=slots)
-    if slots[-1] > MAX_ENTRIES:
+    starts = take(across * down + 1, np.int64)
+    pool.run(_scan, 1, across, differences, starts)
+    if starts[-1] > MAX_ENTRIES:
         raise InputError(
-            f"{slots[-1]} (tile, Gaussian) pairs in one picture, "
+            f"{starts[-1]} (tile, Gaussian) pairs in one picture, "
             f"wanted at most {MAX_ENTRIES} (train.max_gaussians, data.downscale)"
         )
-    starts, entries = take(across * down + 1, np.int64), take(int(slots[-1]), np.uint64)
-    pool.run(_scan, 1, differences, starts)
-    pool.run(_fill, chunks, n, order, across, rows, span_starts, spans, slots, differences, entries)
+    entries = take(int(starts[-1]), np.uint64)
+    pool.run(_fill, chunks, n, order, rows, span_starts, spans, slots, differences, entries)
     return Tiles(width, height, pixels, records, starts, entries, slots)
