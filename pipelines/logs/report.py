@@ -103,11 +103,23 @@ def _views(metrics: Mapping[str, Any]) -> str:
     if not views:
         return ""
     columns = list(dict.fromkeys(key for view in views for key in view))
-    mean = {"name": "mean", **{c: test.get(c) for c in columns if c != "name"}}
+    mean = {"name": "mean", **{c: _mean([v.get(c) for v in views]) for c in columns if c != "name"}}
     head = "".join(f"<th>{escape(c)}</th>" for c in columns)
     rows = [_row(view, columns) for view in views]
     table = f"<table><tr>{head}</tr>{''.join(rows)}{_row(mean, columns, 'mean')}</table>"
     return table + _aligned(metrics) + _notes(metrics)
+
+
+def _mean(values: Sequence[Any]) -> float | None:
+    """None where a view lacks the score."""
+    return sum(values) / len(values) if all(map(_number, values)) else None
+
+
+def _score(column: str, value: Any) -> str:
+    """Digits that mean something: hundredths of a decibel, milliseconds, ten-thousandths of the rest."""
+    if not isinstance(value, float):
+        return _cell(value)
+    return f"{value:.{2 if 'psnr' in column else 3 if column == 'seconds' else 4}f}"
 
 
 def _aligned(metrics: Mapping[str, Any]) -> str:
@@ -122,7 +134,7 @@ def _aligned(metrics: Mapping[str, Any]) -> str:
 
 
 def _row(view: Mapping[str, Any], columns: Sequence[str], kind: str = "") -> str:
-    cells = "".join(f"<td>{escape(_cell(view.get(c)))}</td>" for c in columns)
+    cells = "".join(f"<td>{escape(_score(c, view.get(c)))}</td>" for c in columns)
     return f'<tr class="{kind}">{cells}</tr>' if kind else f"<tr>{cells}</tr>"
 
 
@@ -232,7 +244,8 @@ h1 { font-size: 28px; margin: 0; letter-spacing: -.01em } h2 { font-size: 17px; 
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); gap: 12px; margin-top: 24px }
 .cards div { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px }
 .cards b { display: block; font-size: 21px; font-variant-numeric: tabular-nums } .cards span { color: var(--soft); font-size: 13px }
-figure { margin: 0 0 18px } img { width: 100%; border-radius: 8px; display: block } figcaption { font-size: 13px; margin-top: 4px }
+figure { margin: 0 0 18px } img { max-width: 100%; max-height: 520px; border-radius: 8px; display: block }
+figcaption { font-size: 13px; margin-top: 4px }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 14px }
 th, td { text-align: right; padding: 5px 10px; border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
 th { color: var(--soft); font-weight: 500 } th:first-child, td:first-child, .text td { text-align: left; vertical-align: top }
