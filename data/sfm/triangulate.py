@@ -22,7 +22,11 @@ WORST_ERROR = 2.0  # pixels; points that fit their photos worse are mismatches
 
 
 def triangulate(
-    views: Sequence[View], pixels: Sequence[Pixels], options: SfmOptions, threads: int = -1, progress: Progress | None = None
+    views: Sequence[View],
+    pixels: Sequence[Pixels],
+    options: SfmOptions,
+    threads: int = -1,
+    progress: Progress | None = None,
 ) -> Points:
     """Points in the world of the views, possibly none. The undistorted pictures of the views are what is matched.
 
@@ -43,7 +47,12 @@ def triangulate(
 
 
 def _compute(
-    views: Sequence[View], pixels: Sequence[Pixels], options: SfmOptions, threads: int, progress: Progress, scratch: Path
+    views: Sequence[View],
+    pixels: Sequence[Pixels],
+    options: SfmOptions,
+    threads: int,
+    progress: Progress,
+    scratch: Path,
 ) -> Points:
     images, output = scratch / "images", scratch / "models"
     images.mkdir()

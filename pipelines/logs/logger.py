@@ -50,7 +50,9 @@ class Logger:
 
     def __init__(self, run: RunFolder, text: TextIO) -> None:
         self.wandb: Wandb | None = None
-        self.open_wandb: Callable[[], Wandb] | None = None  # called when training starts: a run that never does is not one
+        self.open_wandb: Callable[[], Wandb] | None = (
+            None  # called when training starts: a run that never does is not one
+        )
         self._run, self._text = run, text
         self._metrics = MetricsFile(run.metrics_rows)
         self._lock = threading.Lock()

@@ -29,9 +29,10 @@ class Report:
 
     title     of the page; subtitle: one line below it
     facts     the data report: (key, text, is it a warning)
+    map       the capture from above, as SVG
     metrics   as in metrics.json
     rows      of metrics.jsonl
-    pictures  (view name, picture file: photo left, render right)
+    pictures  (caption, picture file: photo left, render right)
     files     (name relative to the page, bytes, note)
     settings  the config as plain values
     versions  name -> version
@@ -40,6 +41,7 @@ class Report:
     title: str
     subtitle: str = ""
     facts: Sequence[tuple[str, str, bool]] = ()
+    map: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     rows: Sequence[Mapping[str, Any]] = ()
     pictures: Sequence[tuple[str, Path]] = ()
@@ -64,7 +66,7 @@ def html(report: Report) -> str:
         ("Held-out views", _views(report.metrics)),
         ("Training", _curves(report.rows)),
         ("Files", _files(report.files)),
-        ("Capture", _facts(report.facts)),
+        ("Capture", _map(report.map) + _facts(report.facts)),
         ("Settings", _settings(report.settings)),
         ("Versions", _pairs(report.versions)),
     ]
@@ -101,14 +103,38 @@ def _views(metrics: Mapping[str, Any]) -> str:
     if not views:
         return ""
     columns = list(dict.fromkeys(key for view in views for key in view))
-    mean = {"name": "mean", **{c: test.get(c) for c in columns if c != "name"}}
+    mean = {"name": "mean", **{c: _mean([v.get(c) for v in views]) for c in columns if c != "name"}}
     head = "".join(f"<th>{escape(c)}</th>" for c in columns)
     rows = [_row(view, columns) for view in views]
-    return f"<table><tr>{head}</tr>{''.join(rows)}{_row(mean, columns, 'mean')}</table>{_notes(metrics)}"
+    table = f"<table><tr>{head}</tr>{''.join(rows)}{_row(mean, columns, 'mean')}</table>"
+    return table + _aligned(metrics) + _notes(metrics)
+
+
+def _mean(values: Sequence[Any]) -> float | None:
+    """None where a view lacks the score."""
+    return sum(values) / len(values) if all(map(_number, values)) else None
+
+
+def _score(column: str, value: Any) -> str:
+    """Digits that mean something: hundredths of a decibel, milliseconds, ten-thousandths of the rest."""
+    if not isinstance(value, float):
+        return _cell(value)
+    return f"{value:.{2 if 'psnr' in column else 3 if column == 'seconds' else 4}f}"
+
+
+def _aligned(metrics: Mapping[str, Any]) -> str:
+    """Means after something was aligned to the held-out photos, never mixed with the others."""
+    names = {"test_color_aligned": "with colours aligned", "test_pose_aligned": "with poses aligned"}
+    lines = [
+        f"<p>{title}: PSNR {_value(node.get('psnr'), '{:.2f} dB')}, SSIM {_value(node.get('ssim'), '{:.4f}')}</p>"
+        for key, title in names.items()
+        if (node := metrics.get(key))
+    ]
+    return "".join(lines)
 
 
 def _row(view: Mapping[str, Any], columns: Sequence[str], kind: str = "") -> str:
-    cells = "".join(f"<td>{escape(_cell(view.get(c)))}</td>" for c in columns)
+    cells = "".join(f"<td>{escape(_score(c, view.get(c)))}</td>" for c in columns)
     return f'<tr class="{kind}">{cells}</tr>' if kind else f"<tr>{cells}</tr>"
 
 
@@ -169,6 +195,11 @@ def _facts(facts: Sequence[tuple[str, str, bool]]) -> str:
     return f"<table class='text'>{''.join(rows)}</table>" if rows else ""
 
 
+def _map(drawing: str) -> str:
+    legend = "Sparse points and cameras from above; held-out photos in the other colour."
+    return f"<figure>{drawing}<figcaption>{legend}</figcaption></figure>" if drawing else ""
+
+
 def _settings(settings: Mapping[str, Any]) -> str:
     return _pairs(dict(_flat(settings)))
 
@@ -213,7 +244,8 @@ h1 { font-size: 28px; margin: 0; letter-spacing: -.01em } h2 { font-size: 17px; 
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); gap: 12px; margin-top: 24px }
 .cards div { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px }
 .cards b { display: block; font-size: 21px; font-variant-numeric: tabular-nums } .cards span { color: var(--soft); font-size: 13px }
-figure { margin: 0 0 18px } img { width: 100%; border-radius: 8px; display: block } figcaption { font-size: 13px; margin-top: 4px }
+figure { margin: 0 0 18px } img { max-width: 100%; max-height: 520px; border-radius: 8px; display: block }
+figcaption { font-size: 13px; margin-top: 4px }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 14px }
 th, td { text-align: right; padding: 5px 10px; border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
 th { color: var(--soft); font-weight: 500 } th:first-child, td:first-child, .text td { text-align: left; vertical-align: top }
@@ -222,6 +254,9 @@ th { color: var(--soft); font-weight: 500 } th:first-child, td:first-child, .tex
 svg { width: 100%; background: var(--card); border: 1px solid var(--line); border-radius: 10px }
 svg text { font: 11px system-ui, sans-serif; fill: var(--soft) } svg .title { font-size: 13px; fill: var(--ink) }
 .grid { stroke: var(--line) } .curve { fill: none; stroke: var(--hue); stroke-width: 1.6 } circle { fill: var(--hue) }
+.top { background: #17191c } .dots { fill: none; stroke-width: 3; stroke-linecap: round }
+.camera polygon { fill: #7cc0df44; stroke: #7cc0df } .held polygon { fill: #ffc46b55; stroke: #ffc46b }
+.camera circle { fill: #7cc0df } .held circle { fill: #ffc46b }
 a { color: var(--hue) } summary { cursor: pointer; font-size: 17px; font-weight: 600; margin: 28px 0 12px }
 """
 PAGE = """<!doctype html>

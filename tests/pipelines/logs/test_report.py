@@ -38,13 +38,17 @@ def full(tmp_path) -> Report:
         subtitle=EVIL,
         facts=[(EVIL, EVIL, True), ("cameras", "12 x pinhole", False)],
         metrics={
+            "test_color_aligned": {"psnr": 31.25, "ssim": 0.95},
             "test": {"psnr": 28.0, "ssim": 0.92, "lpips": None, "lpips_note": EVIL, "views": views},
             "train": {"seconds": 61.0, "steps": 3000},
             "gaussians": 45678,
             "resolution": [480, 270],
             "alignment": EVIL,
         },
-        rows=[{"step": s, "train/loss": 1 / s, "gaussians": 100 * s} | ({"test/psnr": 20.0 + s} if s % 5 == 0 else {}) for s in range(1, 21)],
+        rows=[
+            {"step": s, "train/loss": 1 / s, "gaussians": 100 * s} | ({"test/psnr": 20.0 + s} if s % 5 == 0 else {})
+            for s in range(1, 21)
+        ],
         pictures=[(EVIL, tmp_path / "pair.png"), ("gone", tmp_path / "gone.png")],
         files=[("exports/scene.ply", 1_500_000, EVIL)],
         settings={"data": {"path": EVIL}, "seed": 0},
@@ -55,7 +59,19 @@ def full(tmp_path) -> Report:
 def test_holds_everything_and_needs_nothing(full, tmp_path):
     page = write(tmp_path / "report.html", full).read_text(encoding="utf-8")
     seen = Seen(page)
-    for wanted in ("28.00 dB", "0.9200", "45,678", "3,000", "1:01", "1.5 MB", "data.path", "480 x 270", "12 x pinhole", "n/a"):
+    for wanted in (
+        "28.00 dB",
+        "0.9200",
+        "45,678",
+        "3,000",
+        "1:01",
+        "1.5 MB",
+        "data.path",
+        "480 x 270",
+        "12 x pinhole",
+        "n/a",
+        "31.25 dB",
+    ):
         assert wanted in seen.text, wanted
     assert seen.tags.count("svg") == 3  # no SSIM on the way: no chart of it
     assert [a for a in seen.addresses if not a.startswith("data:image/jpeg;base64,")] == ["exports/scene.ply"]

@@ -12,9 +12,13 @@ def weights(path, seed=0):
     g = torch.Generator().manual_seed(seed)
     state = {}
     for i, (out, channels, size) in ALEX.items():
-        state[f"features.{i}.weight"] = torch.randn(out, channels, size, size, generator=g) / (channels * size * size) ** 0.5
+        state[f"features.{i}.weight"] = (
+            torch.randn(out, channels, size, size, generator=g) / (channels * size * size) ** 0.5
+        )
         state[f"features.{i}.bias"] = torch.zeros(out)
-    heads = {f"lin{i}.model.1.weight": torch.rand(1, out, 1, 1, generator=g) for i, (out, *_) in enumerate(ALEX.values())}
+    heads = {
+        f"lin{i}.model.1.weight": torch.rand(1, out, 1, 1, generator=g) for i, (out, *_) in enumerate(ALEX.values())
+    }
     torch.save(state, path / "backbone.pth")
     torch.save(heads, path / "heads.pth")
     return [str(path / "backbone.pth"), str(path / "heads.pth")]

@@ -16,7 +16,9 @@ def look_at(center, target=(0, 0, 0), size=64):
 
 
 def ring(n=12, radius=4.0):
-    return [look_at((radius * np.cos(a), radius * np.sin(a), 1.0)) for a in np.linspace(0, 2 * np.pi, n, endpoint=False)]
+    return [
+        look_at((radius * np.cos(a), radius * np.sin(a), 1.0)) for a in np.linspace(0, 2 * np.pi, n, endpoint=False)
+    ]
 
 
 def test_neighbour_distance_by_hand():
