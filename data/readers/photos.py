@@ -88,6 +88,11 @@ def read_photos(
     if broken:
         facts.append(Fact("broken", f"{len(broken)} of {len(paths)} photos skipped: {some(broken)}", "warning"))
     photos = [Photo(n, f, p) for n, f, p in zip(names, paths, probes, strict=True) if not p.problem]
+    if len(photos) < 2:
+        why = f" ({some(broken)})" if broken else ""
+        raise InputError(
+            f"{len(photos)} of {len(paths)} photos in {folder} can be used{why}: poses need at least 2 that overlap; set data.path to more"
+        )
     result = reconstruct(photos, sfm or SfmOptions(), progress=progress)
     _require_sound(result, len(photos))
     shots = _shots(photos, result)

@@ -80,10 +80,6 @@ def reconstruct(
     photos: Sequence[Photo], options: SfmOptions, threads: int = -1, progress: Progress | None = None
 ) -> SfmResult:
     """Poses, lens and sparse points of photos. Raises InputError when nothing registers or pycolmap is not usable."""
-    if len(photos) < 2:
-        raise InputError(
-            f"{len(photos)} usable photo: poses need at least 2 photos that overlap; set data.path to more"
-        )
     progress = progress or (lambda stage, done, total: None)
     progress("hashing", 0, len(photos))
     place = cache_dir("sfm") / _fingerprint(photos, options)
