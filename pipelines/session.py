@@ -23,7 +23,7 @@ def session(config: dict[str, Any], folder: Path) -> Iterator[State]:
     log = open_logger(config, run)
     try:
         log.line(f"back end: {backend.name} ({backend.reason})")
-        warm_up(backend, log)
+        warm_up(backend, log, absgrad=bool(config["strategy"].get("absgrad")))
         yield State(config, run, log, SplatRenderer(backend, antialiased=bool(config["model"]["antialiased"])))
     except BaseException as error:
         log.finish(error)
@@ -45,10 +45,10 @@ def ready_backend(config: dict[str, Any]) -> Backend:
     return backend
 
 
-def warm_up(backend: Backend, log: Logger) -> None:
+def warm_up(backend: Backend, log: Logger, absgrad: bool = False) -> None:
     """Compile, or load from the cache, every kernel before the clock of training runs."""
     if backend.name != "cpu":
         return
     from ..renderers.kernels.warmup import compile_all
 
-    compile_all(log.compiling)
+    compile_all(log.compiling, absgrad=absgrad)

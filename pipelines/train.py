@@ -81,6 +81,7 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.views = self.scene.train_views
+        self.extent = self.scene.extent
         self.order = ViewOrder(len(self.views), self.seed)
         self.background = fixed_background(self.options.background, self.has_alpha)
         self.random = self.options.background == "random"
@@ -128,7 +129,7 @@ class Trainer:
             raise TrainingDiverged(f"step {step}, photo {view.name}: the loss is {value}; {_culprits(state)}")
         total.backward()
 
-        means_rate = options.rates.means_at(step, options.steps, self.scene.extent)
+        means_rate = options.rates.means_at(step, options.steps, self.extent)
         params = state.model.params()
         bad = state.rows.optimizer.step(params, partial(options.rates.pattern, means_rate=means_rate))
         if bad:
@@ -136,7 +137,7 @@ class Trainer:
                 f"step {step}, photo {view.name} (loss {value:.4f}): {_gradient_culprits(params, bad) or _culprits(state)}"
             )
         info = StepInfo(
-            step, options.steps, self.seed, self.scene.extent, options.max_gaussians, means_rate, rendered.aux
+            step, options.steps, self.seed, self.extent, options.max_gaussians, means_rate, rendered.aux
         )
         with torch.no_grad():
             if line := self.strategy.after_step(state.rows, state.strategy, info):

@@ -14,6 +14,7 @@ from ..splats.cpu import fully_fused_projection, rasterize_to_pixels
 from ..splats.cpu.harmonics import harmonics_colours
 from . import jit
 from .adam import adam_step
+from .noise import wander
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,12 @@ def _step(channels: int, absgrad: bool, dry: bool = False) -> Iterator[str]:
     yield "loss"
     if not dry:
         picture = image.detach()[0, ..., :1].expand(size, size, 3).clone().requires_grad_()
-        photometric_loss(picture, target).backward()
+        for photo in (target, target.float()):  # as decoded, and composited on a background
+            photometric_loss(picture, photo).backward()
     yield "Adam"
     if not dry:
         flat = [np.zeros(n * 3, np.float32) for _ in range(4)]
         adam_step(flat[0], flat[1], flat[2], flat[3], [1e-3] * 3)
+    yield "noise"
+    if not dry:
+        wander(*(t.detach().clone() for t in (means, quats, scales, opacities)), torch.arange(n), 0, 1, 0.0)
