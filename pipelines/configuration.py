@@ -51,5 +51,5 @@ def command_line_keys() -> list[str]:
 
     if not HydraConfig.initialized():
         return []
-    overrides = HydraConfig.get().overrides.task
+    overrides = cast("list[str]", OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False))
     return [o.split("=", 1)[0].lstrip("+~").split("@")[0] for o in overrides]

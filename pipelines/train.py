@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..data.errors import Failure
 from ..data.images.cache import ImageCache
 from ..data.scene import Scene, View
 from ..renderers.images.photometric import photometric_loss
@@ -54,7 +55,7 @@ class TrainOptions:
         return min(self.sh_degree, (step - 1) // every)
 
 
-class TrainingDiverged(RuntimeError):
+class TrainingDiverged(Failure):
     """A number stopped being finite, or nothing is left; the text names step, photo and culprit."""
 
 

@@ -1,141 +1,140 @@
-"""The console application: a Hydra app whose first bare word picks the verb, with one line for every error that is the user's."""
+"""The entry point: words -> Hydra -> verb -> exit code.
+
+Exit codes: 0 done; 2 bad input, told in one line on stderr; 1 anything else, with its traceback; 130 stopped by Ctrl-C.
+HYDRA_FULL_ERROR=1 shows the traceback of bad input too.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-from typing import Any
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import NoReturn
 
-from ...data.errors import InputError
+import hydra
+
+from ..._version import __version__
+from . import help, resolvers, start
+from .complete import answer
+from .resume import replayed
+from .suggest import CONFIG_ERRORS, exit_code, explained, one_line, told
+from .words import Command, config_dir, parse
 
 FULL_ERROR = "HYDRA_FULL_ERROR"
-USER_ERROR, FAILURE, INTERRUPTED = 2, 1, 130
 
 
-def main(argv: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 the user's error (one line), 1 failure, 130 interrupted."""
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run one command (default: that of this process) and exit."""
+    sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
 
 
 def run(words: list[str]) -> int:
-    from hydra.errors import HydraException
-    from omegaconf.errors import OmegaConfBaseException
-
-    wish = os.environ.get(FULL_ERROR)
-    wants_traceback = wish == "1"
+    """Run one command and return its exit code."""
+    start.now = start.Command()
+    resolvers.forget()
+    resolvers.register()
+    overrides: Sequence[str] = ()
     try:
-        os.environ[FULL_ERROR] = "1"  # errors come to us as they are; we say them in one line
-        _hydra(words)
-    except InputError as error:
-        return _tell(str(error), USER_ERROR, wants_traceback)
-    except (HydraException, OmegaConfBaseException) as error:
-        if isinstance(cause := _cause(error), InputError):
-            return _tell(str(cause), USER_ERROR, wants_traceback)
-        from .suggest import config_error
-
-        return _tell(config_error(error, words), USER_ERROR, wants_traceback)
+        if "--version" in words:
+            print(f"sceneloom {__version__} (Hydra {hydra.__version__})")
+            return 0
+        if {"-sc", "--shell-completion"} & set(words):
+            return _hydra(answer(words))
+        command = parse(words)
+        if {"-h", "--help"} & set(command.flags):
+            print(help.text(command.verb.name, config_dir(command.flags)))
+            return 0
+        command, changes = replayed(command)
+        overrides = command.overrides
+        start.now.notes = tuple(f"resume: {line}" for line in changes)
+        code = _hydra([*command.flags, *overrides, *_sweep_folder(command)])
+        return _swept() if start.now.jobs else code
     except BrokenPipeError:  # the reader of our output has seen enough (| head)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except start.Refused as stop:
+        return _refuse(stop.error, code=exit_code(stop.error))
     except KeyboardInterrupt as stop:
-        return _tell(str(stop) or "interrupted", INTERRUPTED, False)
-    except _Told as error:
-        return _tell(str(error), FAILURE, wants_traceback)
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else FAILURE if stop.code else 0
-    finally:
-        os.environ.pop(FULL_ERROR)
-        if wish is not None:
-            os.environ[FULL_ERROR] = wish
+        if start.now.jobs:
+            _swept()
+        print(f"\n{stop}" if str(stop) else "\ninterrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if (known := told(error)) is not None:
+            return _refuse(known, code=exit_code(known))
+        if isinstance(error, CONFIG_ERRORS) and not _raised_by_verb(error):
+            return _refuse(error, explained(error, overrides))
+        traceback.print_exc()
+        return 1
+
+
+def _hydra(argv: Sequence[str]) -> int:
+    """Hydra's own main with these words; its exceptions come through instead of being printed."""
+    package = __name__.split(".")[0]
+    app = hydra.main(config_path=f"pkg://{package}.conf", config_name="config", version_base="1.3")(start.run)
+    with _arguments(argv), _errors_come_through():
+        try:
+            app()
+        except start.Refused:
+            raise
+        except SystemExit as stop:
+            return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     return 0
 
 
-class _Told(RuntimeError):
-    """A failure that has a line of its own and needs no traceback."""
+def _sweep_folder(command: Command) -> list[str]:
+    """With -m, `out` is the folder of the sweep; a swept `out` names each job's own folder."""
+    words = command.overrides
+    if not command.multirun or any(w.startswith("hydra.sweep.") for w in words):
+        return []
+    out = [w.partition("=")[2] for w in words if w.startswith("out=")]
+    if not out:
+        return []
+    swept = "','" in out[-1] or out[-1].startswith("choice(")
+    return ["hydra.sweep.subdir=${out}"] if swept else [f"hydra.sweep.dir={out[-1]}"]
 
 
-def _hydra(words: list[str]) -> None:
-    import hydra
-    from hydra.core.hydra_config import HydraConfig
-
-    from .resolvers import forget_unused, register
-    from .words import to_hydra
-
-    _completion_words()
-    arguments = to_hydra(words)
-    register()
-    sys.argv = [sys.argv[0], *arguments]
-    failed: list[Exception] = []
-
-    def job(cfg: Any) -> None:
-        try:
-            _job(cfg)
-        except Exception as error:
-            if isinstance(error, InputError):
-                forget_unused(Path(HydraConfig.get().runtime.output_dir))
-            if _in_sweep():  # Hydra notes the failure and goes on with the next job
-                raise
-            failed.append(error)  # kept from Hydra, which would print a text of its own
-
-    hydra.main(version_base="1.3", config_path="pkg://sceneloom.conf", config_name="config")(job)()
-    if failed:
-        raise failed[0]
+def _swept() -> int:
+    """Say how each job of a sweep ended; 0 if all went well, 2 if only bad input failed, else 1."""
+    print(f"\n{start.summary(start.now.jobs)}", flush=True)
+    failed = [j.error for j in start.now.jobs if j.error is not None]
+    return 0 if not failed else 2 if all(exit_code(e) == 2 for e in failed) else 1
 
 
-def _in_sweep() -> bool:
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
-
-    return HydraConfig.get().mode == RunMode.MULTIRUN
-
-
-def _completion_words() -> None:
-    """Hydra completes overrides only: show it the verb as one."""
-    line = os.environ.get("COMP_LINE")
-    if line:
-        from .verbs import verbs
-
-        words = line.split(" ")
-        if len(words) > 2 and words[1] in verbs():
-            os.environ["COMP_LINE"] = " ".join([words[0], f"verb={words[1]}", *words[2:]])
-
-
-def _job(cfg: Any) -> None:
-    """One job: check the values, then call the verb."""
-    from importlib import import_module
-
-    from hydra.core.hydra_config import HydraConfig
-    from omegaconf import OmegaConf
-
-    from .validate import validate
-
-    hydra_config = HydraConfig.get()
-    overridden = {o.split("=", 1)[0].lstrip("+") for o in hydra_config.overrides.task}
-    if _in_sweep() and "out" not in overridden:
-        OmegaConf.update(cfg, "out", hydra_config.runtime.output_dir)
-    validate(cfg)
-    module, name = cfg.verb._target_.rsplit(".", 1)
-    verb = getattr(import_module(module), name)
-    try:
-        verb(cfg)
-    except RuntimeError as error:
-        if type(error).__name__ == "TrainingDiverged":
-            raise _Told(str(error)) from error
-        raise
-
-
-def _cause(error: BaseException) -> BaseException:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error
-
-
-def _tell(text: str, code: int, wants_traceback: bool) -> int:
-    if wants_traceback:
-        import traceback
-
-        traceback.print_exc()
-    prefix = "" if code == INTERRUPTED else "error: "
-    print(prefix + " ".join(text.split()), file=sys.stderr)
+def _refuse(error: BaseException, text: str | None = None, code: int = 2) -> int:
+    if os.environ.get(FULL_ERROR) == "1":
+        traceback.print_exception(error)
+    print(f"error: {text or one_line(error)}", file=sys.stderr)
     return code
+
+
+def _raised_by_verb(error: BaseException) -> bool:
+    """Did the traceback pass through a verb? Then it is our fault, not the user's."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(frame.name == "_call" and frame.filename == start.__file__ for frame in frames)
+
+
+@contextmanager
+def _arguments(argv: Sequence[str]) -> Iterator[None]:
+    before = sys.argv
+    sys.argv = [before[0] if before else "sceneloom", *argv]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+@contextmanager
+def _errors_come_through() -> Iterator[None]:
+    """Hydra prints exceptions and exits, unless this variable is set."""
+    before = os.environ.get(FULL_ERROR)
+    os.environ[FULL_ERROR] = "1"
+    try:
+        yield
+    finally:
+        with suppress(KeyError):
+            del os.environ[FULL_ERROR]
+        if before is not None:
+            os.environ[FULL_ERROR] = before

@@ -1,51 +1,64 @@
-"""`${run_folder:PATH}`: a new folder runs/<capture>/<time> that no other process has."""
+"""Where a run is kept if `out` does not say: runs/<capture>/<time>, claimed so that no two processes share it."""
 
 from __future__ import annotations
 
-import contextlib
+import os
 import re
-import shutil
 from datetime import datetime
 from pathlib import Path
 
+from omegaconf import DictConfig, OmegaConf
+
 DEMO = "demo"
+_stamp: list[str] = []  # this process's time stamp, made once so that all jobs of a sweep agree
 
 
-def register() -> None:
-    from omegaconf import OmegaConf
-
-    OmegaConf.register_new_resolver("run_folder", run_folder, use_cache=True, replace=True)
-
-
-def run_folder(capture: str | None) -> str:
-    """The folder is made at once, so that two runs started in one second get two."""
-    base = Path("runs").absolute() / capture_name(capture) / datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
-    for number in range(1, 1000):
-        folder = base if number == 1 else base.with_name(f"{base.name}_{number}")
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        return str(folder)
-    raise OSError(f"cannot make a run folder like {base}")
+def stamp() -> str:
+    if not _stamp:
+        _stamp.append(datetime.now().strftime("%Y-%m-%d_%H-%M-%S"))
+    return _stamp[0]
 
 
-def capture_name(capture: str | None) -> str:
+def capture_name(path: str | None) -> str:
     """A name for folders: the capture's own without what file systems dislike; 'demo' for the built-in one."""
-    if not capture:
+    if not path:
         return DEMO
-    path = Path(capture)
-    name = path.stem if path.suffix.lower() in (".json", ".zip", ".mp4", ".mov") else path.name
+    place = Path(os.path.abspath(os.path.expanduser(str(path))))
+    name = place.stem if place.suffix.lower() in (".json", ".zip", ".mp4", ".mov") else place.name
     if name.startswith("transforms"):
-        name = path.absolute().parent.name
+        name = place.parent.name
     return re.sub(r"[^\w\-. ]+", "_", name).strip(" .") or "scene"
 
 
-def forget_unused(folder: Path) -> None:
-    """Remove a run folder in which no work has begun (a mistake in the command leaves nothing behind)."""
-    if not (folder / ".hydra").is_dir() or {p.name for p in folder.iterdir()} - {".hydra", "log.txt", "config.yaml"}:
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    with contextlib.suppress(OSError):  # runs/<capture> and runs, if nothing else is in them
-        folder.parent.rmdir()
-        folder.parent.parent.rmdir()
+def run_folder(path: str | None = None) -> str:
+    return f"runs/{capture_name(path)}/{stamp()}"
+
+
+def register() -> None:
+    """${run_folder:${data.path}} and ${stamp:}, for conf/config.yaml."""
+    OmegaConf.register_new_resolver("run_folder", run_folder, replace=True, use_cache=True)
+    OmegaConf.register_new_resolver("stamp", stamp, replace=True, use_cache=True)
+
+
+def claim(config: DictConfig, key: str) -> Path | None:
+    """Make the folder that config key `key` names, if the name came from the clock; a later number where another process was first.
+
+    The made folder, or None for a folder that the user named.
+    """
+    first = stamp()
+    for number in range(2, 10_000):
+        folder = Path(str(OmegaConf.select(config, key)))
+        if stamp() not in folder.parts:
+            return None
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            _stamp[:] = [f"{first}-{number}"]
+            OmegaConf.clear_cache(config)
+    raise FileExistsError(folder)
+
+
+def forget() -> None:
+    """A new stamp for the next command of this process."""
+    _stamp.clear()

@@ -1,61 +1,109 @@
-"""What is wrong with a config, in one line, with the nearest existing names."""
+"""What Hydra and OmegaConf complain about, said in one line with the nearest names."""
 
 from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from .verbs import CONF
-from .words import OVERRIDE
+from hydra.errors import HydraException, OverrideParseException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from ...data.errors import Failure, InputError
+
+CONFIG_ERRORS = (HydraException, OmegaConfBaseException)
 
 
-def config_error(error: Exception, words: list[str]) -> str:
-    """One line for Hydra's or OmegaConf's exception; unknown keys and options get suggestions."""
-    text = str(error).strip()
-    known = known_keys()
-    for word in words:
-        if OVERRIDE.match(word) and not word.startswith(("+", "~", "hydra.")):
-            key = word.split("=", 1)[0].split("@")[0]
-            if key not in known and not any(k.startswith(key + ".") for k in known):
-                near = difflib.get_close_matches(key, known, 3, 0.5) or [k for k in known if k.endswith("." + key)]
-                hint = f"; did you mean {' or '.join(near)}?" if near else "; --cfg job prints every key"
-                return f"unknown key {key!r}{hint}"
-    if found := re.search(r"Could not find '([\w/]+)'", text):
-        group, _, option = found[1].rpartition("/")
-        if group and (CONF / group).is_dir():
-            options = [p.stem for p in sorted((CONF / group).glob("*.yaml"))]
-            near = difflib.get_close_matches(option, options, 1, 0.5)
-            return f"{group}={option} is not known; want {', '.join(options)}" + (
-                f" (did you mean {near[0]}?)" if near else ""
-            )
-    if found := re.search(r"Could not override '([^']+)'", text):
-        return f"{found[1]} is not a key of the options that are chosen here; --cfg job prints every key"
-    lines = [
-        line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("full_key", "object_type"))
-    ]
-    if "mismatched input" in text or "token recognition error" in text or "no viable alternative" in text:
-        return f"cannot read the settings: {lines[0]} (put values with special characters in quotes: key='\"…\"')"
-    return "; ".join(lines[:3])
+def told(error: BaseException | None) -> InputError | Failure | None:
+    """The error with a line of its own that `error` is or was caused by (Hydra's instantiate wraps what a constructor raises)."""
+    while error is not None:
+        if isinstance(error, (InputError, Failure)):
+            return error
+        error = error.__cause__
+    return None
 
 
-def known_keys() -> list[str]:
-    """Every key of the default configuration and of all options of all groups, and the groups themselves."""
-    import yaml
+def exit_code(error: BaseException) -> int:
+    """2 for bad input, 1 for anything else."""
+    return 2 if isinstance(told(error), InputError) else 1
 
-    keys: set[str] = set()
 
-    def walk(node: Any, prefix: str) -> None:
-        for name, value in node.items() if isinstance(node, dict) else ():
-            path = f"{prefix}{name}"
-            keys.add(path)
-            walk(value, path + ".")
+def one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
-    for file in CONF.rglob("*.yaml"):
-        text = file.read_text(encoding="utf-8")
-        folder = file.parent.relative_to(CONF).as_posix()
-        node = {k: v for k, v in (yaml.safe_load(text) or {}).items() if k not in ("defaults", "hydra", "verb")}
-        walk(node, "" if folder == "." or "@package _global_" in text.split("\n", 1)[0] else folder + ".")
-        if folder != ".":
-            keys.add(folder)
-    return sorted(k for k in keys if not k.endswith("_target_"))
+
+def explained(error: BaseException, overrides: Sequence[str]) -> str:
+    """One line for an error that arose while the config was put together."""
+    text = str(error)
+    if isinstance(error, OverrideParseException):
+        return f"cannot read {getattr(error, 'override', '')!r}: {text.splitlines()[0]} (quote the value for Hydra: key='\"the value\"')"
+    if found := re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text):
+        return unknown_key(found[1].split("@")[0], overrides)
+    if found := re.search(r"Could not find '([^']+)'", text):
+        return _unknown_choice(found[1], error, text)
+    if found := re.search(r"Ambiguous value for argument '(.+)'\n", text):
+        return f"{found[1]} has a comma: add -m to run once for each value, write [a,b] for a list, or quote the value: key='\"a,b\"'"
+    if found := re.search(r"Sweep parameters '(.+)' requires --multirun", text):
+        return f"{found[1]} is a sweep: add -m to run once for each value"
+    if found := re.search(r"Could not append to config\. An item is already at '([^']+)'", text):
+        return f"{found[1]} exists already: write {found[1]}=… without the +"
+    cause = error.__cause__
+    return one_line(error) + (f": {one_line(cause)}" if cause is not None and str(cause) not in text else "")
+
+
+def unknown_key(key: str, overrides: Sequence[str]) -> str:
+    """Names the keys that look or end like `key`."""
+    known = known_keys(overrides)
+    near = [k for k in known if k.rsplit(".", 1)[-1] == key.rsplit(".", 1)[-1] and k != key]
+    tails = {k.rsplit(".", 1)[-1]: k for k in reversed(known)}
+    near += difflib.get_close_matches(key, known, n=3, cutoff=0.6)
+    if "." not in key:
+        near += [tails[t] for t in difflib.get_close_matches(key, tails, n=2, cutoff=0.7)]
+    near = list(dict.fromkeys(near))[:3]
+    hint = f"did you mean {' or '.join(near)}?" if near else "sceneloom --cfg job prints all of them"
+    return f"there is no setting {key!r}; {hint}"
+
+
+def known_keys(overrides: Sequence[str]) -> list[str]:
+    """Every key and group of the config that the group choices among `overrides` give."""
+    from hydra import compose, initialize_config_module
+    from hydra.core.global_hydra import GlobalHydra
+
+    from .validate import leaves
+    from .verbs import CONF
+
+    groups = sorted(p.name for p in CONF.iterdir() if p.is_dir() and p.name not in ("__pycache__", "hydra"))
+    chosen = [o for o in overrides if o.split("=", 1)[0].lstrip("+") in groups]
+    GlobalHydra.instance().clear()
+    with initialize_config_module(f"{__name__.split('.')[0]}.conf", version_base="1.3"):
+        try:
+            cfg = compose("config", chosen)
+        except CONFIG_ERRORS:
+            cfg = compose("config")
+    return [*groups, *_sections(cfg), *(k for k, _ in leaves(_without_interpolations(cfg)))]
+
+
+def _without_interpolations(cfg: DictConfig) -> Any:
+    from omegaconf import OmegaConf
+
+    return OmegaConf.to_container(cfg, resolve=False)
+
+
+def _sections(cfg: DictConfig) -> list[str]:
+    return [str(k) for k in cfg if isinstance(cfg._get_node(k), DictConfig)]
+
+
+def _unknown_choice(name: str, error: BaseException, text: str) -> str:
+    group, _, choice = name.rpartition("/")
+    options = list(getattr(error, "options", None) or ())
+    options = options or [line.strip() for line in text.splitlines() if line.startswith("\t")]
+    if not group or not options:
+        return one_line(error)
+    near = difflib.get_close_matches(choice, options, n=1, cutoff=0.5)
+    return (
+        f"{group}={choice}: there is no such {group}; "
+        + (f"did you mean {near[0]}? " if near else "")
+        + f"There are: {', '.join(options)}"
+    )

@@ -1,179 +1,169 @@
-"""From what was typed to what Hydra understands: verb, positionals, quoted paths, replayed overrides of a resumed run.
-
-sceneloom view 'my scene, v2.ply' -> verb=view run='/here/my scene, v2.ply'
-"""
+"""From what was typed to what Hydra reads: flags in front, the verb as `verb=NAME`, bare words as the keys they stand for."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from pathlib import Path
+from argparse import Action
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hydra._internal.utils import get_args_parser
 
 from ...data.errors import InputError
-from .verbs import DEFAULT, Verb, verbs
+from . import verbs
+from .paths import exists, holds_list, holds_path, quoted, quoted_path
+from .verbs import REST, Verb
 
-# Keys that hold a path, for every verb.
-PATH_KEYS = frozenset({"data.path", "data.image_path", "data.mask_path", "out", "run", "train.init"})
-# Hydra's flags that take the next word.
-FLAGS_WITH_VALUE = frozenset(
-    [
-        "--cfg",
-        "-c",
-        "--package",
-        "-p",
-        "--config-name",
-        "-cn",
-        "--config-path",
-        "-cp",
-        "--config-dir",
-        "-cd",
-        "--experimental-rerun",
-    ]
-)
-SHOWING = frozenset("--cfg -c --help -h --info -i --hydra-help".split())  # nothing is run
-INFO_WORDS = frozenset(["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"])
+# key=value, +key=value, ++key=value, ~key, group/sub=choice, group@package=choice; the key may not look like anything else.
+OVERRIDE = re.compile(r"(?P<sign>\+{0,2}|~)(?P<key>[A-Za-z_$][\w$.\-]*(?:[/@][\w$./@\-]*)?)(?P<value>=.*)?", re.DOTALL)
 MULTIRUN = frozenset({"-m", "--multirun"})
-SWEEP_FUNCTION = re.compile(r"^(choice|range|interval|glob|sort|shuffle)\(.*\)$", re.S)
-OVERRIDE = re.compile(r"^(\+\+|\+|~)?[A-Za-z_][\w.@/:\-]*=")
+SHOWING = frozenset({"--cfg", "-c", "--help", "-h", "--info", "-i", "--hydra-help"})
 
 
-def to_hydra(words: list[str]) -> list[str]:
-    """Command line words (without the program) -> Hydra's. Raises InputError for an unknown verb or a word too many."""
-    flags, plain = _without_flags(words)
-    if any(f in ("-sc", "--shell-completion") for f in flags):
-        return words
-    verb, plain = _verb(plain)
-    overrides = _with_positionals(verb, plain)
-    keys = PATH_KEYS | set(verb.paths)
-    multirun = any(f in MULTIRUN for f in flags)
-    overrides = [_quoted(o, keys, multirun) for o in overrides]
-    if verb.name == DEFAULT and not any(f in SHOWING for f in flags):
-        _refuse_to_overwrite(overrides)
-    return [*flags, f"verb={verb.name}", *_resumed(overrides)]
+@dataclass(frozen=True)
+class Command:
+    """flags and overrides are ready for Hydra; verb is the one that was picked (also when it was written as verb=NAME)."""
+
+    verb: Verb
+    flags: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = field(default=())
+
+    @property
+    def multirun(self) -> bool:
+        return bool(MULTIRUN & set(self.flags))
+
+    @property
+    def shows(self) -> bool:
+        """Is something printed instead of run?"""
+        return bool(SHOWING & {flag.partition("=")[0] for flag in self.flags})
+
+    @property
+    def argv(self) -> list[str]:
+        return [*self.flags, *self.overrides]
+
+    def value(self, key: str) -> str | None:
+        """What the last override of `key` says, without quotes; None if it is not overridden."""
+        for word in reversed(self.overrides):
+            sign, name, value = parts(word)
+            if name == key and value is not None and sign != "~":
+                return unquoted(value)
+        return None
 
 
-def _without_flags(words: list[str]) -> tuple[list[str], list[str]]:
-    """(flags with their values, the rest), each in the order given."""
-    flags, plain, pending = [], [], iter(range(len(words)))
-    for i in pending:
-        word = words[i]
-        if not word.startswith("-") or word == "-":
-            plain.append(word)
-            continue
-        flags.append(word)
-        follows = words[i + 1] if i + 1 < len(words) else None
-        if follows is not None and (word in FLAGS_WITH_VALUE or (word in ("--info", "-i") and follows in INFO_WORDS)):
-            flags.append(follows)
-            next(pending)
-    return flags, plain
+def parse(argv: Sequence[str]) -> Command:
+    """InputError for an unknown verb, an unknown flag or a word too many. Order of words and flags does not matter."""
+    flags, words = split_flags(argv)
+    sweep = bool(MULTIRUN & set(flags))
+    folder = config_dir(flags)
+    bare = [w for w in words if is_bare(w)]
+    if bare:
+        name, bare = bare[0], bare[1:]
+    else:
+        name = next((value for _, key, value in map(parts, words) if key == "verb" and value), verbs.DEFAULT)
+    verb = verbs.load(name, folder)
+    overrides = [quote_override(w, verb, sweep) for w in words if not is_bare(w)]
+    filled = positionals(verb, bare, sweep)
+    if not any(parts(w)[1] == "verb" for w in overrides):
+        filled = [f"verb={verb.name}", *filled]
+    return Command(verb, tuple(flags), (*filled, *overrides))
 
 
-def _verb(plain: list[str]) -> tuple[Verb, list[str]]:
-    """The verb that the first bare word names, and the other words."""
-    known = verbs()
-    for i, word in enumerate(plain):
-        if _bare(word):
-            if word in known:
-                return known[word], plain[:i] + plain[i + 1 :]
-            near = difflib.get_close_matches(word, known, 1, 0.5)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            if _expanded(word).exists():
-                hint = f"; to reconstruct that capture: sceneloom reconstruct data.path={word}"
-            raise InputError(f"{word!r} is not a verb (they are {', '.join(known)}){hint}")
-    return known[DEFAULT], plain
+def parts(word: str) -> tuple[str, str, str | None]:
+    """(sign, key, value or None) of an override; ('', '', None) if it is none."""
+    found = OVERRIDE.fullmatch(word)
+    if found is None:
+        return "", "", None
+    value = found["value"]
+    return found["sign"], found["key"], None if value is None else value[1:]
 
 
-def _bare(word: str) -> bool:
-    return not OVERRIDE.match(word) and not re.match(r"^~[A-Za-z_]", word)
+def is_bare(word: str) -> bool:
+    """Neither key=value nor ~key: a verb, or a path. A word such as runs/lr=1/scene.ply is a path where it exists."""
+    sign, key, value = parts(word)
+    if not key or (value is None and sign != "~"):
+        return True
+    return "/" in key and exists(word)
 
 
-def _with_positionals(verb: Verb, plain: list[str]) -> list[str]:
-    """Bare words become overrides of the verb's positional keys. A word with '=' that exists as a file is a bare word too."""
-    given = {_split(w)[0] for w in plain if not _bare(w)}
-    keys = [k for k in verb.positionals if k not in given]
-    overrides, filled = [], []
-    for word in plain:
-        is_file = bool(keys) and not _bare(word) and _split(word)[0] not in verb.positionals and Path(word).exists()
-        if not _bare(word) and not is_file:
-            overrides.append(word)
-        elif keys:
-            filled.append(f"{keys.pop(0)}={word}")
+def positionals(verb: Verb, words: Sequence[str], sweep: bool) -> list[str]:
+    """The bare words after the verb as overrides."""
+    left, filled = list(words), []
+    for key in verb.positionals:
+        if not left:
+            break
+        if key.endswith(REST):
+            filled.append(f"{key.removesuffix(REST)}=[{','.join(quoted_path(w) for w in left)}]")
+            left = []
         else:
-            takes = f"takes {', '.join(verb.positionals)}" if verb.positionals else "takes no bare words"
-            raise InputError(f"unexpected word {word!r}: {verb.name} {takes}, settings are written key=value")
-    return filled + overrides
-
-
-def _split(override: str) -> tuple[str, str]:
-    key, _, value = override.partition("=")
-    return key.lstrip("+"), value
-
-
-def _quoted(override: str, keys: frozenset[str] | set[str], multirun: bool) -> str:
-    """The override with a path value made absolute and quoted for Hydra's grammar."""
-    name, value = override.partition("=")[::2]
-    if name.lstrip("+") not in keys or override.startswith("~"):
-        return override
-    if value in ("", "null", "None", "true", "false") or value.startswith(("[", "${")) or SWEEP_FUNCTION.match(value):
-        return override
-    if not _expanded(value).exists():
-        if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":  # quoted by hand, as Hydra users do
-            return override
-        if multirun and "," in value:
-            return f"{name}=" + ",".join(_quote(part.strip()) for part in value.split(","))
-    return f"{name}={_quote(value)}"
-
-
-def _quote(path: str) -> str:
-    """Absolute against the folder of launch; interpolation and quotes inside are taken literally."""
-    text = str(_expanded(path).absolute())
-    text = re.sub(r"(\\*)'", lambda m: m[1] * 2 + r"\'", text)  # backslashes count only before a quote
-    text = re.sub(r"(\\+)$", lambda m: m[1] * 2, text)
-    return "'" + text.replace("${", r"\${") + "'"
-
-
-def _expanded(path: str) -> Path:
-    """~/x is in the home folder; ~x is a name like any other."""
-    return Path(path).expanduser() if path == "~" or path.startswith(("~/", "~\\")) else Path(path)
-
-
-def _unquoted(value: str) -> str:
-    if len(value) > 1 and value[0] == value[-1] == "'":
-        value = re.sub(r"(\\*)\\'", lambda m: m[1][: len(m[1]) // 2] + "'", value[1:-1])
-        value = re.sub(r"(\\+)$", lambda m: m[1][: len(m[1]) // 2], value)
-    return value.replace(r"\${", "${")
-
-
-def _refuse_to_overwrite(overrides: list[str]) -> None:
-    """Before Hydra writes into `out`: a folder that holds a run is continued or left alone."""
-    values = dict(_split(o) for o in overrides)
-    if values.get("resume", "false").lower() == "false" and (folder := Path(_unquoted(values.get("out", "")))).is_dir():
-        if any(folder.glob("checkpoints/step_*")):
-            raise InputError(f"out={folder} holds a run already: resume=true goes on with it, another out= starts anew")
-
-
-def _resumed(overrides: list[str]) -> list[str]:
-    """With resume=true: the overrides of the run in `out`, then those of this command line on top."""
-    values = dict(_split(o) for o in overrides)
-    wish = values.get("resume", "false")
-    if wish.lower() in ("false", "0", "null"):
-        return overrides
-    if wish.lower() != "true":
-        hint = (
-            f"train.init={wish} starts a new run from a splat file"
-            if wish.endswith((".ply", ".spz"))
-            else f"out={wish} resume=true goes on with a run"
+            word = left.pop(0)
+            filled.append(f"{key}={quoted(word, sweep)}" if holds_path(key, verb.paths) else f"{key}={word}")
+    if left:
+        raise InputError(
+            f"{left[0]!r} is one word too many (settings are written key=value); usage: sceneloom {verb.usage} key=value …"
         )
-        raise InputError(f"resume={wish}: want true or false; {hint}")
-    if "out" not in values:
-        raise InputError("resume=true needs the run to go on with: out=FOLDER")
-    folder = Path(_unquoted(values["out"]))
-    stored = folder / ".hydra" / "overrides.yaml"
-    if not stored.is_file():
-        what = "is not a run folder (.hydra/overrides.yaml is missing)" if folder.is_dir() else "does not exist"
-        raise InputError(f"resume=true: out={folder} {what}")
-    import yaml
+    return filled
 
-    old = yaml.safe_load(stored.read_text(encoding="utf-8")) or []
-    kept = [o for o in old if _split(o)[0] not in values and _split(o)[0] not in ("verb", "resume", "out")]
-    return kept + overrides
+
+def quote_override(word: str, verb: Verb, sweep: bool) -> str:
+    sign, key, value = parts(word)
+    rest = tuple(p.removesuffix(REST) for p in verb.positionals if p.endswith(REST))
+    if value is None or sign == "~" or not holds_path(key, verb.paths + rest):
+        return word
+    return f"{sign}{key}={quoted(value, sweep, many=holds_list(key, rest))}"
+
+
+def unquoted(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        quote = value[0]
+        return re.sub(rf"(\\+)(?={quote}|$)", lambda m: "\\" * (len(m[1]) // 2), value[1:-1])
+    return value
+
+
+def split_flags(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Hydra's flags with their values, and all other words, each in the order typed."""
+    known = get_args_parser()._option_string_actions
+    flags: list[str] = []
+    words: list[str] = []
+    rest = deque(argv)
+    while rest:
+        word = rest.popleft()
+        if not word.startswith("-") or word == "-":
+            words.append(word)
+            continue
+        name, _, value = word.partition("=")
+        action = known.get(name) or known.get(_abbreviated(name, known))
+        if action is None:
+            raise InputError(_unknown_flag(name, value, known))
+        flags.append(word)
+        wants_next = action.nargs is None or (action.nargs == "?" and rest and rest[0] in (action.choices or ()))
+        if wants_next and not value and rest:
+            flags.append(rest.popleft())
+    return flags, words
+
+
+def _abbreviated(name: str, known: dict[str, Action]) -> str:
+    """A long flag may be cut short as long as it stays unique."""
+    fits = [k for k in known if name.startswith("--") and k.startswith(name)]
+    return fits[0] if len(fits) == 1 else ""
+
+
+def _unknown_flag(name: str, value: str, known: dict[str, Action]) -> str:
+    key = name.lstrip("-").replace("-", "_")
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    meant = (
+        f"did you mean {near[0]}?"
+        if near
+        else f"settings are written {key or 'key'}={value or 'VALUE'}, without dashes"
+    )
+    return f"unknown flag {name}; {meant}"
+
+
+def config_dir(flags: Sequence[str]) -> str | None:
+    """The folder that --config-dir names."""
+    for i, flag in enumerate(flags):
+        name, _, value = flag.partition("=")
+        if name in ("--config-dir", "-cd"):
+            return value or (flags[i + 1] if i + 1 < len(flags) else None)
+    return None
