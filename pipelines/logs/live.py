@@ -13,6 +13,7 @@ from rich.text import Text
 from .pace import Pace, duration
 
 REFRESH = 4  # times a second
+WIDE = 125  # columns
 
 
 class LiveProgress:
@@ -58,21 +59,24 @@ class LiveProgress:
 
     def _draw(self) -> RenderableType:
         """Called by rich's thread; reads what the working thread stored last."""
-        rows = []
+        rows: list[RenderableType] = []
         if (work := self._work) is not None:
             stage, done, total, detail = work
             since = duration(time.perf_counter() - self._began)
-            rows.append(_row(stage, done, total, [f"{done}/{total}", since, detail]))
+            rows += self._rows(stage, done, total, [since, detail])
         if (pace := self._pace) is not None:
-            rows.append(_row("training", pace.step, pace.steps, [f"{pace.step}/{pace.steps}", *pace.parts()]))
+            rows += self._rows("training", pace.step, pace.steps, pace.parts())
         return Group(*rows)
 
-
-def _row(name: str, done: int, total: int, parts: list[str]) -> Table:
-    row = Table.grid(padding=(0, 1))
-    row.add_row(
-        Text(name, style="bold"),
-        ProgressBar(total=max(1, total), completed=done, width=24),
-        Text("  ".join(p for p in parts if p), no_wrap=True, overflow="ellipsis"),
-    )
-    return row
+    def _rows(self, name: str, done: int, total: int, parts: list[str]) -> list[RenderableType]:
+        """Name, bar and count with the rest behind them, or below them on a narrow terminal."""
+        wide = self._console.width >= WIDE
+        rest = Text("  ".join(p for p in parts if p), no_wrap=True, overflow="ellipsis")
+        row = Table.grid(padding=(0, 1))
+        cells = [
+            Text(name, style="bold"),
+            ProgressBar(total=max(1, total), completed=done, width=24),
+            Text(f"{done}/{total}"),
+        ]
+        row.add_row(*cells, *([rest] if wide else []))
+        return [row] if wide else [row, rest]

@@ -119,6 +119,21 @@ def test_the_live_line_shows_work_then_training_and_leaves_nothing_running():
     assert "training" in screen.getvalue()
 
 
+def test_a_narrow_terminal_loses_nothing():
+    pace = Pace(0, 30000)
+    for step in (12000, 12345):
+        row = {"step": step, "train/loss": 0.25, "gaussians": 123456, "test/psnr": 21.5, "seconds": step / 100}
+        pace.update(row)
+    for width in (80, 160):
+        console = Console(file=io.StringIO(), width=width, force_terminal=True)
+        live = LiveProgress(console)
+        live._pace = pace
+        shown = console.render_str(_text(live)).plain
+        for part in ("12345/30000", "loss 0.2500", "PSNR 21.50 dB", "123,456 Gaussians", "100.0 it/s", "2:57 left"):
+            assert part in shown, (width, part)
+        assert len(shown.strip().splitlines()) == (2 if width == 80 else 1)
+
+
 def _joined(before):
     """Threads that were started since then end by themselves."""
     for thread in set(threading.enumerate()) - before:
@@ -127,6 +142,6 @@ def _joined(before):
 
 
 def _text(live):
-    console = Console(file=io.StringIO(), width=120)
+    console = Console(file=io.StringIO(), width=live._console.width)
     console.print(live._draw())
     return console.file.getvalue()
