@@ -65,6 +65,10 @@ def from_file(path: Path, scene: Scene, options: TrainOptions, say: Callable[[st
         return _from_points(Points(scene.frame.to_world(xyz.astype(np.float64)), rgb), scene, options)
     g = in_world_frame(read_splats(path), scene.frame)
     finite = g.finite()
+    if g.degree > options.sh_degree:
+        say(f"{path.name} has spherical harmonics of degree {g.degree}; train.sh_degree={options.sh_degree} cuts them")
+    if not finite.all():
+        say(f"warning: {int((~finite).sum())} Gaussians of {path.name} are not finite and are left out")
     say(f"starting from {int(finite.sum())} Gaussians of {path.name} (spherical harmonics of degree {g.degree})")
     return g.select(finite)
 

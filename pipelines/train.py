@@ -85,7 +85,8 @@ class Trainer:
         self.extent = self.scene.extent
         self.order = ViewOrder(len(self.views), self.seed)
         self.background = fixed_background(self.options.background, self.has_alpha)
-        self.random = self.options.background == "random"
+        # Under photos with alpha a fixed background could be painted by Gaussians of its colour: draw another one each step.
+        self.random = self.options.background == "random" or (self.options.background == "auto" and self.has_alpha)
 
     def first_views(self) -> dict[str, torch.Tensor]:
         """Per-photo parameters that are switched on."""

@@ -20,6 +20,9 @@ from .state import State
 from .trained import newest_checkpoint, with_training
 
 
+SHOWN = 4  # pictures that go to W&B
+
+
 @dataclass(frozen=True)
 class Evaluate:
     name: str = "evaluate"
@@ -38,6 +41,9 @@ class Evaluate:
         metrics["gaussians"] = len(model)
         write_json(state.run.metrics, metrics)
         state.log.line(_line(metrics))
+        for view in state.scene.test_views[:SHOWN]:
+            if (pair := pair_path(state.run.renders, view)).is_file():
+                state.log.image(f"test/{view.name}", pair, state.training.step)
         return state
 
     def _measure(self, state: State, model: Model) -> dict[str, Any]:
@@ -82,11 +88,15 @@ def _line(metrics: dict[str, Any]) -> str:
     return line + f"; {1e3 * seconds:.0f} ms a picture"
 
 
+def pair_path(renders: Path, view: View) -> Path:
+    return renders / "test" / (view.name + ".png")
+
+
 def _save_pair(folder: Path, view: View, drawn: np.ndarray, photo: np.ndarray) -> None:
     """Photo left, render right, one PNG per view under its own relative name."""
     from PIL import Image
 
-    path = folder / "test" / (view.name + ".png")
+    path = pair_path(folder, view)
     path.parent.mkdir(parents=True, exist_ok=True)
     both = np.concatenate([photo, np.ones_like(photo[:, :4]), drawn], 1)
     Image.fromarray((both * 255 + 0.5).astype(np.uint8)).save(path)

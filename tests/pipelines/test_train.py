@@ -5,14 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sceneloom.data.scene import Pixels, View
 from sceneloom.distributed import checkpoint
 from sceneloom.pipelines.strategies.growth import Growth
 from sceneloom.pipelines.strategies.mcmc import MCMC
 from sceneloom.pipelines.train import TrainingDiverged, Watch
 from sceneloom.pipelines.training_state import TrainingState
 from sceneloom.renderers.kernels.pool import set_threads
+from sceneloom.renderers.splats.render import SplatRenderer
 
-from .tiny import everything, fresh, scene, trainer
+from .tiny import Photo, everything, fresh, scene, trainer
 
 STRATEGIES = {
     "default": Growth(every=5, grow_from=0.1, grow_until=0.9, grow_gradient=1e-6, reset_every=15),
@@ -133,3 +135,25 @@ def test_pose_refinement_moves_a_shifted_camera_back():
     index = [v.name for v in t.views].index(shifted.name)
     assert moved[index, 0] < -0.03
     assert abs(moved[index, 0]) > 3 * np.median(np.abs(moved[:, 0]))
+
+
+def test_nothing_is_painted_outside_the_silhouettes():
+    """Photos with alpha: the background is drawn by nobody, whatever its colour (white splats would fool a white background)."""
+    def cut_out(view: View) -> View:
+        rgb = view.image.load().rgb
+        y, x = np.mgrid[: rgb.shape[0], : rgb.shape[1]] - 23.5
+        alpha = np.where(x**2 + y**2 < 14**2, 255, 0).astype(np.uint8)
+        return replace(view, image=Photo(Pixels((rgb * (alpha[..., None] > 0)).astype(np.uint8), alpha)))
+
+    capture = scene().map_views(cut_out)
+    strategy = replace(STRATEGIES["default"], reset_every=10_000)
+    t = trainer(capture, strategy, steps=300, background="auto")
+    t.has_alpha = True
+    t.__post_init__()
+    state = t.run(fresh(t), watch())
+    outside = []
+    for view in capture.views:
+        with torch.no_grad():
+            drawn = SplatRenderer(t.renderer.backend)(state.model, view.query).alpha[..., 0].numpy()
+        outside.append(drawn[view.image.load().alpha == 0].mean())
+    assert np.mean(outside) < 0.05, outside
