@@ -35,7 +35,7 @@ class TrainOptions:
     max_gaussians: int = 100_000
     init: str | None = None
     init_points: int = 20_000
-    init_opacity: float = 0.1
+    init_opacity: float = 0.5
     init_scale: float = 1.0
     triangulate: bool = True
     sh_degree: int = 3
@@ -83,6 +83,7 @@ class Trainer:
     def __post_init__(self) -> None:
         self.views = self.scene.train_views
         self.extent = self.scene.extent
+        self.rates = self.options.rates.boosted(self.options.steps)
         self.order = ViewOrder(len(self.views), self.seed)
         self.background = fixed_background(self.options.background, self.has_alpha)
         # Under photos with alpha a fixed background could be painted by Gaussians of its colour: draw another one each step.
@@ -131,9 +132,9 @@ class Trainer:
             raise TrainingDiverged(f"step {step}, photo {view.name}: the loss is {value}; {_culprits(state)}")
         total.backward()
 
-        means_rate = options.rates.means_at(step, options.steps, self.extent)
+        means_rate = self.rates.means_at(step, options.steps, self.extent)
         params = state.model.params()
-        bad = state.rows.optimizer.step(params, partial(options.rates.pattern, means_rate=means_rate))
+        bad = state.rows.optimizer.step(params, partial(self.rates.pattern, means_rate=means_rate))
         if bad:
             raise TrainingDiverged(
                 f"step {step}, photo {view.name} (loss {value:.4f}): {_gradient_culprits(params, bad) or _culprits(state)}"

@@ -104,6 +104,7 @@ RULES: dict[str, Check] = {
         f"train.rates.{k}": number(least=0)
         for k in ("means", "means_end", "quats", "log_scales", "logits", "sh0", "sh_rest")
     },
+    "train.rates.boost": optional(number(above=0)),
     "evaluate.every": whole(0),
     "export.formats": texts(1),
     "export.min_opacity": number(least=0, most=1),
