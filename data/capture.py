@@ -149,7 +149,9 @@ def assemble(
     test, split = _split(shots, every)
     facts += split_facts(len(views), test, split)
     name = capture.root.name or capture.root.resolve().name or "scene"
-    return Scene(views, points, frame, test, name, capture.kind, tuple(facts))
+    # A header may promise transparency that no pixel has; the first photo that has some settles it.
+    see_through = any(p.alpha and v.image.load().alpha is not None for p, v in zip(probes, views, strict=True))
+    return Scene(views, points, frame, test, name, capture.kind, see_through, tuple(facts))
 
 
 def _usable(capture: Capture, strict: bool, min_views: int, facts: list[Fact]) -> tuple[list[Shot], list[Probe]]:

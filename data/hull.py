@@ -5,7 +5,7 @@ For captures without sparse points (synthetic objects, cut-out photos) this is a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,7 +13,11 @@ from .scene import Camera, Pixels, Points
 
 
 def visual_hull(
-    cameras: Sequence[Camera], pixels: Sequence[Pixels], resolution: int = 96, misses: float = 0.04, rounds: int = 2
+    cameras: Sequence[Camera],
+    pixels: Callable[[int], Pixels],
+    resolution: int = 96,
+    misses: float = 0.04,
+    rounds: int = 2,
 ) -> Points | None:
     """Surface points of the hull on a grid of `resolution`^3 cells, in world coordinates; None if nothing is left.
 
@@ -51,7 +55,7 @@ def _box(cameras: Sequence[Camera]) -> tuple[np.ndarray, np.ndarray]:
 
 def _carve(
     cameras: Sequence[Camera],
-    pixels: Sequence[Pixels],
+    pixels: Callable[[int], Pixels],
     low: np.ndarray,
     high: np.ndarray,
     resolution: int,
@@ -61,11 +65,12 @@ def _carve(
     steps = [low[i] + (high[i] - low[i]) * (np.arange(resolution) + 0.5) / resolution for i in range(3)]
     grid = np.stack(np.meshgrid(*steps, indexing="ij"), -1).reshape(-1, 3)
     seen, missed = np.zeros(len(grid), np.int32), np.zeros(len(grid), np.int32)
-    for camera, picture in zip(cameras, pixels, strict=True):
+    for i, camera in enumerate(cameras):
         rows, x, y, _ = project(camera, grid)
         seen[rows] += 1
-        assert picture.alpha is not None
-        missed[rows] += picture.alpha[y, x] < 32
+        alpha = pixels(i).alpha
+        if alpha is not None:  # a photo that the object fills shows no edge
+            missed[rows] += alpha[y, x] < 32
     inside = (seen >= max(1, len(cameras) // 2)) & (missed <= misses * seen)
     return grid, inside.reshape(resolution, resolution, resolution)
 
@@ -90,15 +95,16 @@ def _eroded(inside: np.ndarray) -> np.ndarray:
     return core
 
 
-def _colour(cameras: Sequence[Camera], pixels: Sequence[Pixels], xyz: np.ndarray) -> np.ndarray:
+def _colour(cameras: Sequence[Camera], pixels: Callable[[int], Pixels], xyz: np.ndarray) -> np.ndarray:
     """[N, 3] uint8: mean colour over the nearer half of the cameras that see each point (the far half is behind the object)."""
     distance = np.stack([np.linalg.norm(xyz - c.center, axis=1) for c in cameras])
     nearer = distance <= np.median(distance, axis=0)
     total, weight = np.zeros((len(xyz), 3)), np.zeros(len(xyz))
-    for camera, picture, near in zip(cameras, pixels, nearer, strict=True):
+    for i, (camera, near) in enumerate(zip(cameras, nearer, strict=True)):
         rows, x, y, _ = project(camera, xyz)
-        assert picture.alpha is not None
-        a = picture.alpha[y, x].astype(np.float64) * near[rows]
+        picture = pixels(i)
+        alpha = np.full(len(rows), 255.0) if picture.alpha is None else picture.alpha[y, x].astype(np.float64)
+        a = alpha * near[rows]
         total[rows] += picture.rgb[y, x] * near[rows][:, None] * 255.0
         weight[rows] += a
     return np.where(weight[:, None] > 0, total / np.maximum(weight, 1e-9)[:, None], 128).clip(0, 255).astype(np.uint8)

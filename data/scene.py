@@ -137,6 +137,7 @@ class Scene:
     points  sparse points in world coordinates; may be empty
     frame   world -> input
     facts   what the reader found, in report order
+    has_alpha  some photo is see-through somewhere
     """
 
     views: tuple[View, ...]
@@ -145,6 +146,7 @@ class Scene:
     test: tuple[int, ...] = ()
     name: str = "scene"
     kind: str = ""
+    has_alpha: bool = False
     facts: tuple[Fact, ...] = ()
 
     @property

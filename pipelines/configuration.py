@@ -20,8 +20,26 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
     return values
 
 
-def write_yaml(path: Path, config: dict[str, Any]) -> None:
-    """The resolved config, atomically."""
+def keep_settings(run: RunFolder, config: dict[str, Any]) -> None:
+    """Store the config and the overrides behind it in the run folder: what a resume replays, what other verbs read.
+
+    Called once the settings have proven to fit what the folder holds, so that a refused command changes nothing.
+    """
+    write_yaml(run.config, config)
+    write_yaml(run.settings, overrides())
+
+
+def overrides() -> list[str]:
+    """This job's overrides as they were written, without the ones of Hydra itself."""
+    from hydra.core.hydra_config import HydraConfig
+
+    if not HydraConfig.initialized():
+        return []
+    return cast("list[str]", OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False))
+
+
+def write_yaml(path: Path, config: Any) -> None:
+    """Plain values as YAML, atomically."""
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.write_text(OmegaConf.to_yaml(OmegaConf.create(config)), encoding="utf-8")
     temporary.replace(path)
@@ -46,10 +64,5 @@ def of_run(cfg: DictConfig) -> tuple[dict[str, Any], RunFolder]:
 
 
 def command_line_keys() -> list[str]:
-    """Keys of this job's overrides, without the ones of Hydra itself."""
-    from hydra.core.hydra_config import HydraConfig
-
-    if not HydraConfig.initialized():
-        return []
-    overrides = cast("list[str]", OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False))
-    return [o.split("=", 1)[0].lstrip("+~").split("@")[0] for o in overrides]
+    """Keys of this job's overrides."""
+    return [o.split("=", 1)[0].lstrip("+~").split("@")[0] for o in overrides()]

@@ -105,7 +105,7 @@ def export(
                 cameras = page_cameras(scene, cache, background, options.thumbnails)
                 notes += write_page(path, kept, cameras, scene.name, background, NEAR, antialiased).warnings
             else:
-                write_splats(path, in_input_frame(kept, frame))
+                write_splats(path, in_input_frame(kept, frame), antialiased)
             written.append(Exported(path, path.stat().st_size, len(kept), "; ".join(notes)))
     except OSError as error:
         raise InputError(

@@ -12,6 +12,4 @@ def finished(training: TrainingState) -> Splats:
     if "exposure" not in training.views:
         return training.model
     maps = training.views["exposure"].detach().cpu().numpy()
-    model = Splats.from_gaussians(bake(training.model.gaussians(), maps), device=training.model.device)
-    model.active_degree = training.model.active_degree
-    return model
+    return Splats.from_gaussians(bake(training.model.gaussians(), maps), device=training.model.device)

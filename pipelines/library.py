@@ -5,11 +5,9 @@ from __future__ import annotations
 import tempfile
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from ..data.errors import InputError
@@ -19,29 +17,11 @@ from ..data.scene import Camera, Frame, Query
 from ..distributed import checkpoint
 from ..renderers.protocols import Rendered
 from ..renderers.splats.backends import choose
-from ..renderers.splats.model import Primitives, Splats
+from ..renderers.splats.model import Splats
 from ..renderers.splats.render import SplatRenderer
 from ..viewer.page import write_page
-from .exposure import bake
+from .loaded import LoadedSplats, of_checkpoint
 from .run_folder import RunFolder
-
-
-@dataclass(frozen=True)
-class LoadedSplats:
-    """A trained model with the frame that it lives in: x_input = frame.scale * x_world + frame.origin."""
-
-    splats: Splats
-    frame: Frame
-    antialiased: bool = False
-
-    def params(self) -> dict[str, torch.Tensor]:
-        return self.splats.params()
-
-    def at(self, query: Query) -> Primitives:
-        return self.splats.at(query)
-
-    def __len__(self) -> int:
-        return len(self.splats)
 
 
 def load_model(path: str | Path) -> LoadedSplats:
@@ -64,19 +44,6 @@ def load_model(path: str | Path) -> LoadedSplats:
             )
         found = newest
     return of_checkpoint(found)
-
-
-def of_checkpoint(found: checkpoint.Checkpoint) -> LoadedSplats:
-    """The finished model: mean exposure baked in, as evaluation and export use it."""
-    from .training_state import splats_of
-
-    splats = splats_of(found)
-    if (maps := found.tensors.get("views.exposure")) is not None:
-        degree = splats.active_degree
-        splats = Splats.from_gaussians(bake(splats.gaussians(), maps.numpy()))
-        splats.active_degree = degree
-    frame = found.meta["frame"]
-    return LoadedSplats(splats, Frame(frame["scale"], np.asarray(frame["origin"])), found.meta["antialiased"])
 
 
 def render(
@@ -102,7 +69,7 @@ def open_viewer(model: Any, title: str = "sceneloom", browser: bool = True) -> P
         model = load_model(model)
     gaussians: Gaussians = model.splats.gaussians()
     path = Path(tempfile.mkdtemp(prefix="sceneloom-")) / "viewer.html"
-    write_page(path, gaussians.select(gaussians.finite()), (), title=title)
+    write_page(path, gaussians.select(gaussians.finite()), (), title=title, antialiased=model.antialiased)
     if browser:
         webbrowser.open(path.as_uri())
     return path

@@ -21,6 +21,11 @@ class RunFolder:
         return self.path / "config.yaml"
 
     @property
+    def settings(self) -> Path:
+        """The overrides of the command line, as a resume replays them."""
+        return self.path / "overrides.yaml"
+
+    @property
     def metrics_rows(self) -> Path:
         return self.path / "metrics.jsonl"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..renderers.splats.backends import Backend, choose
-from ..renderers.splats.render import SplatRenderer
+from .instantiate import instantiate
 from .logs.logger import Logger, open_logger
 from .run_folder import RunFolder
 from .stages.state import State
@@ -24,7 +24,7 @@ def session(config: dict[str, Any], folder: Path) -> Iterator[State]:
     try:
         log.line(f"back end: {backend.name} ({backend.reason})")
         warm_up(backend, log, absgrad=bool(config["strategy"].get("absgrad")))
-        yield State(config, run, log, SplatRenderer(backend, antialiased=bool(config["model"]["antialiased"])))
+        yield State(config, run, log, instantiate(config["model"], backend=backend))
     except BaseException as error:
         log.finish(error)
         raise

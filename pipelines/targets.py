@@ -9,7 +9,7 @@ import torch
 
 from ..data import philox
 from ..data.errors import InputError
-from ..data.scene import Pixels, Scene
+from ..data.scene import Pixels
 
 NAMED = {"white": (1.0, 1.0, 1.0), "black": (0.0, 0.0, 0.0)}
 Colour = tuple[float, float, float]
@@ -44,8 +44,3 @@ def target(pixels: Pixels, background: Colour) -> torch.Tensor:
 
 def as_float(image: torch.Tensor) -> torch.Tensor:
     return image.float() / 255 if image.dtype == torch.uint8 else image
-
-
-def scene_has_alpha(scene: Scene) -> bool:
-    """Whether the first view's photo is see-through somewhere (captures do not mix)."""
-    return scene.views[0].image.load().alpha is not None

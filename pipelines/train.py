@@ -121,7 +121,7 @@ class Trainer:
         pixels = self.cache.get(view)
         self.cache.prefetch([self.views[self.order.view(step + PREFETCH)]])
         background = random_background(self.seed, step) if self.random else self.background
-        state.model.active_degree = options.degree_at(step)
+        state.model.active_degree = max(state.model.active_degree, options.degree_at(step))
 
         rendered = self.draw(state, view, index, background)
         loss = self.loss(rendered, pixels, background)
@@ -139,13 +139,12 @@ class Trainer:
             raise TrainingDiverged(
                 f"step {step}, photo {view.name} (loss {value:.4f}): {_gradient_culprits(params, bad) or _culprits(state)}"
             )
-        info = StepInfo(
-            step, options.steps, self.seed, self.extent, options.max_gaussians, means_rate, rendered.aux
-        )
+        info = StepInfo(step, options.steps, self.seed, self.extent, options.max_gaussians, means_rate, rendered.aux)
         with torch.no_grad():
             if line := self.strategy.after_step(state.rows, state.strategy, info):
                 watch.line(f"step {step}: {line}")
-        self._step_views(state)
+        if bad := self._step_views(state):
+            raise TrainingDiverged(f"step {step}, photo {view.name}: the per-photo {bad[0]} are not finite")
         for p in state.model.params().values():
             p.grad = None
         if not len(state.model):
@@ -176,12 +175,15 @@ class Trainer:
             rendered.rgb, target(pixels, background).to(device), ssim_weight=self.options.ssim_weight, mask=mask
         )
 
-    def _step_views(self, state: TrainingState) -> None:
+    def _step_views(self, state: TrainingState) -> list[str]:
+        """Update the per-photo parameters; the names that are not finite now."""
         rates = {"exposure": self.options.exposure_rate, "poses": self.options.poses_rate}
-        if state.views:
-            state.views_adam.step(state.views, lambda name, width: np.full(width, rates[name], np.float32))
-            for p in state.views.values():
-                p.grad = None
+        if not state.views:
+            return []
+        bad = state.views_adam.step(state.views, lambda name, width: np.full(width, rates[name], np.float32))
+        for p in state.views.values():
+            p.grad = None
+        return bad
 
 
 def _culprits(state: TrainingState) -> str:

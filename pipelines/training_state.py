@@ -30,7 +30,9 @@ class TrainingState:
         return self.rows.model
 
     @staticmethod
-    def fresh(model: Splats, strategy: Strategy, views: dict[str, torch.Tensor]) -> TrainingState:
+    def fresh(model: Splats, strategy: Strategy, views: dict[str, torch.Tensor], degree: int = 0) -> TrainingState:
+        """A start: `degree` is that of the spherical harmonics the model already knows (0 for points)."""
+        model.active_degree = degree
         rows = Rows.of(model, Adam(model.params()))
         return TrainingState(rows, strategy.start(rows), views, Adam(views, eps=1e-8))
 

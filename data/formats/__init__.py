@@ -18,13 +18,14 @@ class Format:
     module: str
     reader: str
     writer: str | None = None
+    says_antialiased: bool = False
 
 
 # Longest suffix first where one ends with another.
 FORMATS = {
     ".compressed.ply": Format("SuperSplat compressed PLY", "compressed_ply", "read_compressed_ply"),
     ".ply": Format("INRIA PLY", "ply", "read_ply", "write_ply"),
-    ".spz": Format("SPZ", "spz", "read_spz", "write_spz"),
+    ".spz": Format("SPZ", "spz", "read_spz", "write_spz", says_antialiased=True),
 }
 # Known by name, so that the refusal can say what the file is.
 FOREIGN = {
@@ -45,13 +46,17 @@ def read_splats(path: Path | str) -> Gaussians:
     return getattr(importlib.import_module(f".{found.module}", __name__), found.reader)(path)
 
 
-def write_splats(path: Path | str, gaussians: Gaussians) -> int:
-    """Write a splat file, format by suffix, atomically. Returns how many non-finite rows were left out."""
+def write_splats(path: Path | str, gaussians: Gaussians, antialiased: bool = False) -> int:
+    """Write a splat file, format by suffix, atomically. Returns how many non-finite rows were left out.
+
+    antialiased: the splats were trained for it; noted in formats that can say so.
+    """
     path = Path(path)
     found = _format_of(path, "written")
     if found.writer is None:
         raise InputError(f"{path}: {found.title} can be read but not written; choose one of {', '.join(writable())}")
-    return getattr(importlib.import_module(f".{found.module}", __name__), found.writer)(path, gaussians)
+    writer = getattr(importlib.import_module(f".{found.module}", __name__), found.writer)
+    return writer(path, gaussians, antialiased) if found.says_antialiased else writer(path, gaussians)
 
 
 def writable() -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,7 @@ WORST_ERROR = 2.0  # pixels; points that fit their photos worse are mismatches
 
 def triangulate(
     views: Sequence[View],
-    pixels: Sequence[Pixels],
+    pixels: Callable[[int], Pixels],
     options: SfmOptions,
     threads: int = -1,
     progress: Progress | None = None,
@@ -48,7 +48,7 @@ def triangulate(
 
 def _compute(
     views: Sequence[View],
-    pixels: Sequence[Pixels],
+    pixels: Callable[[int], Pixels],
     options: SfmOptions,
     threads: int,
     progress: Progress,
@@ -58,7 +58,7 @@ def _compute(
     images.mkdir()
     output.mkdir()
     names = [f"{number:06d}.png" for number in range(len(views))]
-    in_threads(lambda i: _write(images / names[i], pixels[i]), range(len(views)))
+    in_threads(lambda i: _write(images / names[i], pixels(i)), range(len(views)))
     groups: dict[tuple, list[str]] = {}
     for name, view in zip(names, views, strict=True):
         K = view.camera.K
@@ -101,9 +101,10 @@ def _load(place: Path) -> Points | None:
         return None
 
 
-def _fingerprint(views: Sequence[View], pixels: Sequence[Pixels], options: SfmOptions) -> str:
+def _fingerprint(views: Sequence[View], pixels: Callable[[int], Pixels], options: SfmOptions) -> str:
     total = hashlib.blake2b(repr((_VERSION, options)).encode(), digest_size=20)
-    for view, picture in zip(views, pixels, strict=True):
+    for i, view in enumerate(views):
+        picture = pixels(i)
         total.update(view.camera.K.tobytes() + view.camera.world_to_camera.tobytes())
         total.update(np.ascontiguousarray(picture.rgb).data)
         if picture.mask is not None:

@@ -15,6 +15,7 @@ from .words import Command, parts, unquoted
 
 NOT_KEPT = ("out", "resume", "verb", "run")
 OVERRIDES = Path(".hydra", "overrides.yaml")
+ACCEPTED = Path("overrides.yaml")
 
 
 def replayed(command: Command) -> tuple[Command, list[str]]:
@@ -90,7 +91,9 @@ def _latest(capture: str | None) -> Path:
 
 
 def _stored(out: Path) -> list[str]:
-    return [str(w) for w in OmegaConf.to_container(OmegaConf.load(out / OVERRIDES), resolve=False) or []]
+    """The overrides that the run accepted; those that Hydra noted where training has not begun."""
+    path = out / ACCEPTED if (out / ACCEPTED).is_file() else out / OVERRIDES
+    return [str(w) for w in OmegaConf.to_container(OmegaConf.load(path), resolve=False) or []]
 
 
 def _key(word: str) -> str:

@@ -17,8 +17,7 @@ from ..exposure import aligned
 from ..finished_model import finished
 from ..run_folder import fingerprint, write_json
 from .state import State
-from .trained import newest_checkpoint, with_training
-
+from .trained import looks, newest_checkpoint, with_training
 
 SHOWN = 4  # pictures that go to W&B
 
@@ -29,7 +28,10 @@ class Evaluate:
 
     def inputs(self, state: State) -> str:
         node = {k: v for k, v in state.config["evaluate"].items() if k != "every"}
-        return fingerprint(node, newest_checkpoint(state), state.config["data"])
+        return fingerprint(node, newest_checkpoint(state), looks(state))
+
+    def present(self, state: State) -> bool:
+        return state.run.metrics.is_file()
 
     def run(self, state: State) -> State:
         state = with_training(state)

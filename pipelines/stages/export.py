@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..export import ExportOptions, export, precision_warning
+from ..export import SUFFIX, ExportOptions, export, precision_warning
 from ..finished_model import finished
 from ..run_folder import fingerprint, write_json
 from .state import State
-from .trained import newest_checkpoint, with_training
+from .trained import looks, newest_checkpoint, with_training
 
 
 def options_of(node: dict[str, Any]) -> ExportOptions:
@@ -21,7 +21,10 @@ class Export:
     name: str = "export"
 
     def inputs(self, state: State) -> str:
-        return fingerprint(state.config["export"], newest_checkpoint(state), state.config["data"])
+        return fingerprint(state.config["export"], newest_checkpoint(state), looks(state))
+
+    def present(self, state: State) -> bool:
+        return all((state.run.exports / SUFFIX[f]).is_file() for f in options_of(state.config["export"]).formats)
 
     def run(self, state: State) -> State:
         options = options_of(state.config["export"])
@@ -40,6 +43,8 @@ class Export:
             lost.append("per-photo exposure: its mean is baked into the colours")
         if "poses" in state.training.views:
             lost.append("refined poses: the page and the files keep the capture's own cameras")
+        if state.renderer.antialiased:
+            lost.append("anti-aliasing: a PLY cannot say that the splats were trained for it (page and SPZ do)")
         for file in written:
             state.log.line(f"wrote {file.path} ({file.bytes / 1e6:.1f} MB, {file.gaussians} Gaussians, {file.note})")
         for line in lost:

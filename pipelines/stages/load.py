@@ -7,12 +7,13 @@ from typing import Any
 
 from ...data.capture import load_capture
 from ...data.demo import demo_capture
+from ...data.errors import InputError
 from ...data.images.cache import ImageCache
 from ...data.report import lines
 from ...data.scene import Scene
 from ..logs.logger import Logger
 from ..run_folder import fingerprint
-from ..targets import fixed_background, scene_has_alpha
+from ..targets import fixed_background
 from .state import State
 
 GIB = 1 << 30
@@ -24,13 +25,12 @@ def load(state: State) -> State:
     scene = open_capture(data, state.log)
     for line in lines(scene):
         state.log.line(line)
-    has_alpha = scene_has_alpha(scene)
     return replace(
         state,
         scene=scene,
         cache=ImageCache(int(float(state.config["data"]["cache_gb"]) * GIB)),
-        has_alpha=has_alpha,
-        background=fixed_background(state.config["train"]["background"], has_alpha),
+        has_alpha=scene.has_alpha,
+        background=fixed_background(state.config["train"]["background"], scene.has_alpha),
     )
 
 
@@ -48,3 +48,21 @@ def scene_fingerprint(scene: Scene) -> str:
         scene.points.xyz.tobytes(),
         list(scene.test),
     )
+
+
+def pose_marks(scene: Scene) -> dict[str, str]:
+    """A short hash of every photo's pose, by name: what a model must be looked at with."""
+    return {v.name: fingerprint(v.camera.world_to_camera.tobytes())[:8] for v in scene.views}
+
+
+def require_same_poses(scene: Scene, marks: dict[str, str], where: str) -> None:
+    """InputError if a photo has another pose than the model was trained with (poses edited, or found anew from photos)."""
+    now = pose_marks(scene)
+    other = [name for name in now if name in marks and marks[name] != now[name]]
+    if other or not set(now) & set(marks):
+        what = (
+            f"{len(other)} photos have other poses, the first is {other[0]}" if other else "it has none of its photos"
+        )
+        raise InputError(
+            f"{where} was trained on another capture: {what}; set data.path to that capture, or start anew with train.init="
+        )

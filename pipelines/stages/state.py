@@ -39,6 +39,10 @@ class Stage(Protocol):
 
     def inputs(self, state: State) -> str: ...
 
+    def present(self, state: State) -> bool:
+        """Whether everything that the stage writes is there and whole."""
+        ...
+
     def run(self, state: State) -> State: ...
 
 
@@ -47,7 +51,7 @@ def run_stages(state: State, stages: Sequence[Stage], force: bool = False) -> St
     for stage in stages:
         inputs = stage.inputs(state)
         done = state.run.finished(stage.name)
-        if not force and done is not None and done.get("inputs") == inputs:
+        if not force and done is not None and done.get("inputs") == inputs and stage.present(state):
             state.log.line(f"{stage.name}: unchanged since it last finished, kept")
             continue
         state.run.forget(stage.name)

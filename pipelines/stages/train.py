@@ -8,12 +8,14 @@ from typing import Any
 import torch
 
 from ...data.errors import InputError
+from ...data.sfm.run import SfmOptions
 from ...distributed import checkpoint
 from ...renderers.splats.model import Splats
+from ..configuration import keep_settings
 from ..estimate import estimate
 from ..evaluate import mean, score
 from ..finished_model import finished
-from ..first_gaussians import first_gaussians
+from ..first_gaussians import FirstGaussians
 from ..instantiate import instantiate
 from ..interrupt import Interrupt
 from ..optimizer import Rates
@@ -21,7 +23,7 @@ from ..run_folder import RunFolder, fingerprint
 from ..strategies.protocol import Strategy
 from ..train import Trainer, TrainOptions, Watch
 from ..training_state import TrainingState
-from .load import scene_fingerprint
+from .load import pose_marks, require_same_poses, scene_fingerprint
 from .state import State
 
 
@@ -39,6 +41,10 @@ class Train:
         config = {k: state.config[k] for k in ("train", "strategy", "model", "seed")}
         return fingerprint(config, scene_fingerprint(state.scene))
 
+    def present(self, state: State) -> bool:
+        found, _ = checkpoint.latest(state.run.checkpoints)
+        return found is not None and found.step >= int(state.config["train"]["steps"])
+
     def run(self, state: State) -> State:
         assert state.scene is not None
         assert state.cache is not None
@@ -48,6 +54,7 @@ class Train:
         renderer = replace(state.renderer, absgrad=strategy.absgrad)
         trainer = Trainer(state.scene, renderer, strategy, options, state.cache, config["seed"], state.has_alpha)
         training = self._start(state, trainer)
+        keep_settings(state.run, config)
         if training.step >= options.steps:
             if not checkpoint.steps(state.run.checkpoints):  # train.steps=0: a model taken over as it is
                 save(state.run, trainer, training)
@@ -81,22 +88,54 @@ class Train:
             scene, options = state.scene, trainer.options
             assert scene is not None
             assert state.cache is not None
-            g = first_gaussians(
-                scene, state.cache, options, trainer.seed, state.has_alpha, state.log.line, state.log.working
+            first = FirstGaussians(
+                scene,
+                state.cache,
+                options,
+                SfmOptions(**state.config["data"]["sfm"]),
+                state.config["threads"],
+                trainer.seed,
+                state.has_alpha,
+                state.log,
             )
+            g, degree = first.make()
             model = Splats.from_gaussians(g, options.sh_degree, device)
-            return TrainingState.fresh(model, trainer.strategy, trainer.first_views())
-        if found.meta["capture"] != len(trainer.views):
-            raise InputError(
-                f"{found.path} was trained on {found.meta['capture']} photos, the capture now has {len(trainer.views)} to train on; "
-                "set data.* as in that run, or start anew with train.init="
-            )
+            return TrainingState.fresh(model, trainer.strategy, trainer.first_views(), degree)
+        self._require_fit(state, trainer, found)
         training = TrainingState.restored(found, trainer.strategy, device)
         state.log.line(f"resuming after step {training.step} of {trainer.options.steps} ({found.path.name})")
         if (old := found.meta["steps"]) != trainer.options.steps:
             state.log.line(f"train.steps was {old}: rates and schedules now end at {trainer.options.steps}")
         state.log.truncate_after(training.step)
         return training
+
+    def _require_fit(self, state: State, trainer: Trainer, found: checkpoint.Checkpoint) -> None:
+        """InputError where the checkpoint cannot be continued with these settings."""
+        meta, options, where = found.meta, trainer.options, found.path
+        anew = f"set it as in that run, or start anew with train.init={state.run.path}"
+        if not state.config["resume"]:
+            raise InputError(
+                f"out={state.run.path} holds a run already: resume=true goes on with it, another out= starts anew"
+            )
+        require_same_poses(trainer.scene, meta["poses"], str(where))
+        if meta["train_views"] != len(trainer.views):
+            raise InputError(
+                f"{where} was trained on {meta['train_views']} photos, data.* now gives {len(trainer.views)}; {anew}"
+            )
+        stored = sorted(k.removeprefix("views.") for k in found.tensors if k.startswith("views."))
+        wanted = sorted(k for k in ("exposure", "poses") if getattr(options, k))
+        for key, then, now in (
+            ("seed", meta["seed"], trainer.seed),
+            ("train.sh_degree", round(found.tensors["model.sh"].shape[1] ** 0.5) - 1, options.sh_degree),
+            ("train.exposure, train.poses: what is learned per photo", stored, wanted),
+        ):
+            if then != now:
+                raise InputError(f"{key} was {then} in {where} and is {now} now; {anew}")
+        if meta["gaussians"] > options.max_gaussians:
+            raise InputError(
+                f"train.max_gaussians={options.max_gaussians}, but {where} has {meta['gaussians']} already; "
+                f"raise it, or start anew with train.init={state.run.path}"
+            )
 
 
 class _Watching:
@@ -142,7 +181,8 @@ def save(run: RunFolder, trainer: Trainer, training: TrainingState) -> None:
     """One checkpoint, with what its readers must know beside the state itself."""
     frame = trainer.scene.frame
     meta = training.meta() | {
-        "capture": len(trainer.views),
+        "train_views": len(trainer.views),
+        "poses": pose_marks(trainer.scene),
         "steps": trainer.options.steps,
         "seed": trainer.seed,
         "antialiased": trainer.renderer.antialiased,

@@ -9,6 +9,7 @@ from ...data.errors import InputError
 from ...distributed import checkpoint
 from ..instantiate import instantiate
 from ..training_state import TrainingState
+from .load import require_same_poses, scene_fingerprint
 from .state import State
 
 
@@ -25,6 +26,13 @@ def newest_checkpoint(state: State) -> list[Any]:
     return [folders[-1].name, manifest["files"]]
 
 
+def looks(state: State) -> list[Any]:
+    """What the pictures depend on besides model and settings, for fingerprints."""
+    assert state.scene is not None
+    data = {k: v for k, v in state.config["data"].items() if k != "cache_gb"}
+    return [data, scene_fingerprint(state.scene), state.background, state.renderer.antialiased]
+
+
 def with_training(state: State) -> State:
     if state.training is not None:
         return state
@@ -35,5 +43,7 @@ def with_training(state: State) -> State:
         raise InputError(
             f"{state.run.path} holds no whole checkpoint: train it first (sceneloom reconstruct out={state.run.path})"
         )
+    assert state.scene is not None
+    require_same_poses(state.scene, found.meta["poses"], str(found.path))
     strategy = instantiate(state.config["strategy"])
     return replace(state, training=TrainingState.restored(found, strategy, state.renderer.backend.device))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from ..configuration import plain, write_yaml
+from ..configuration import keep_settings, plain
 from ..run_folder import RunFolder
 from ..session import session
 from ..stages.evaluate import Evaluate
@@ -26,9 +26,8 @@ def run(cfg: DictConfig) -> None:
     options_of(config["export"])  # a typo in export.* is told before an hour of training, not after
     run_folder = RunFolder(Path(config["out"]))
     with session(config, run_folder.path) as state:
-        write_yaml(run_folder.config, config)
-        state = load(state)
-        state = run_stages(state, [Train(), Evaluate(), Export()])
+        state = run_stages(load(state), [Train(), Evaluate(), Export()])
+        keep_settings(run_folder, config)
         if state.interrupted:
             assert state.training is not None
             raise Interrupted(

@@ -65,9 +65,10 @@ class Splats:
         self._params = {k: params[k].detach().contiguous().requires_grad_(True) for k in PARAMETERS}
 
     def gaussians(self) -> Gaussians:
-        """A copy at rest, in the model's own (world) frame."""
+        """A copy at rest, in the model's own (world) frame, with the spherical harmonics that are active."""
         p = {k: v.detach().cpu().numpy().copy() for k, v in self._params.items()}
-        return Gaussians(p["means"], p["quats"], p["log_scales"], p["logits"], p["sh"])
+        sh = np.ascontiguousarray(p["sh"][:, : (self.active_degree + 1) ** 2])
+        return Gaussians(p["means"], p["quats"], p["log_scales"], p["logits"], sh)
 
     @staticmethod
     def from_gaussians(g: Gaussians, degree: int | None = None, device: torch.device | str = "cpu") -> Splats:

@@ -19,7 +19,7 @@ def test_hull_of_a_ball():
         alpha = np.where(miss < 1.0, 255, 0).astype(np.uint8)
         rgb = np.where(alpha[..., None] > 0, np.array([200, 100, 50]), 0).astype(np.uint8)
         pictures.append(Pixels(rgb, alpha))
-    hull = visual_hull(cameras, pictures, resolution=48)
+    hull = visual_hull(cameras, pictures.__getitem__, resolution=48)
     assert hull is not None
     radius = np.linalg.norm(hull.xyz[:, :2], axis=1)
     assert np.percentile(radius, 99) < 1.1
@@ -27,7 +27,13 @@ def test_hull_of_a_ball():
     np.testing.assert_allclose(np.median(hull.rgb, 0), [200, 100, 50], atol=3)
 
 
+def test_a_photo_that_the_object_fills_hides_nothing():
+    cameras = ring(6)
+    opaque = [Pixels(np.full((64, 64, 3), 90, np.uint8), None) for _ in cameras]
+    assert visual_hull(cameras, opaque.__getitem__, resolution=16) is not None
+
+
 def test_nothing_in_the_pictures_gives_none():
     cameras = ring(6)
     empty = [Pixels(np.zeros((64, 64, 3), np.uint8), np.zeros((64, 64), np.uint8)) for _ in cameras]
-    assert visual_hull(cameras, empty, resolution=16) is None
+    assert visual_hull(cameras, empty.__getitem__, resolution=16) is None

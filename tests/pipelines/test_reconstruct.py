@@ -19,7 +19,14 @@ from sceneloom.data.gaussians import Gaussians
 from sceneloom.distributed import checkpoint
 from sceneloom.pipelines.cli.app import run
 
-QUICK = ["train.steps=60", "train.checkpoint_every=20", "strategy.every=10", "evaluate.every=30", "log.wandb=disabled", "log.every=5"]
+QUICK = [
+    "train.steps=60",
+    "train.checkpoint_every=20",
+    "strategy.every=10",
+    "evaluate.every=30",
+    "log.wandb=disabled",
+    "log.every=5",
+]
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +127,70 @@ def test_going_on_beyond_the_old_end(finished, tmp_path, capsys):
     assert steps[-1] == 80
 
 
+def test_a_refused_resume_changes_nothing(finished, tmp_path, capsys):
+    run_folder = tmp_path / "run"
+    shutil.copytree(finished, run_folder)
+    before = (run_folder / "config.yaml").read_text()
+    for words, text in [
+        (["strategy=mcmc", "train.steps=80"], "another strategy"),
+        (["train.exposure=true", "train.steps=80"], "per photo"),
+        (["train.max_gaussians=10", "train.steps=80"], "already"),
+        (["train.sh_degree=1", "train.steps=80"], "train.sh_degree was 3"),
+        (["seed=7", "train.steps=80"], "seed was 0"),
+    ]:
+        assert run(["reconstruct", f"out={run_folder}", "resume=true", *words]) == 2
+        assert text in capsys.readouterr().err
+        assert (run_folder / "config.yaml").read_text() == before
+    assert run(["reconstruct", f"out={run_folder}", "resume=true"]) == 0
+
+
+def test_lost_results_are_made_again(finished, tmp_path):
+    run_folder = tmp_path / "run"
+    shutil.copytree(finished, run_folder)
+    shutil.rmtree(run_folder / "exports")
+    shard = checkpoint.steps(run_folder / "checkpoints")[-1] / "rank_00000.safetensors"
+    shard.write_bytes(shard.read_bytes()[:-1])
+    assert run(["reconstruct", f"out={run_folder}", "resume=true"]) == 0
+    assert (run_folder / "exports" / "viewer.html").is_file()
+    assert_same_end(run_folder, finished)
+
+
+def test_other_poses_are_refused_everywhere(finished, capture, tmp_path, capsys):
+    turned = tmp_path / "turned"
+    shutil.copytree(capture, turned)
+    poses = json.loads((turned / "transforms.json").read_text())
+    first, second = poses["frames"][3], poses["frames"][4]
+    first["transform_matrix"], second["transform_matrix"] = second["transform_matrix"], first["transform_matrix"]
+    (turned / "transforms.json").write_text(json.dumps(poses))
+    run_folder = tmp_path / "run"
+    shutil.copytree(finished, run_folder)
+    for words in (
+        ["evaluate", f"run={run_folder}"],
+        ["reconstruct", f"out={run_folder}", "resume=true", "train.steps=70"],
+    ):
+        assert run([*words, f"data.path={turned}"]) == 2
+        assert "2 photos have other poses" in capsys.readouterr().err
+
+
+def test_a_run_as_the_start_of_another_keeps_its_place_and_colours(finished, capture, tmp_path, capsys):
+    """Fewer photos have another world frame; the splats must land on the same spot, with every band of colour active."""
+    fewer = tmp_path / "fewer"
+    shutil.copytree(capture, fewer)
+    poses = json.loads((fewer / "transforms.json").read_text())
+    poses["frames"] = poses["frames"][:9]
+    (fewer / "transforms.json").write_text(json.dumps(poses))
+    before = json.loads((finished / "metrics.json").read_text())["test"]["views"][0]
+    for name, start_from in (("run", finished), ("ply", finished / "exports" / "scene.ply")):
+        out = tmp_path / name
+        assert run(settings(fewer, out, f"train.init={start_from}", "train.steps=0")) == 0
+        after = json.loads((out / "metrics.json").read_text())["test"]["views"][0]
+        assert after["name"] == before["name"]
+        assert after["psnr"] == pytest.approx(before["psnr"], abs=0.01)
+        assert (
+            read_splats(out / "exports" / "scene.ply").degree == read_splats(finished / "exports" / "scene.ply").degree
+        )
+
+
 def start(capture: Path, out: Path, *more: str) -> subprocess.Popen:
     words = [sys.executable, "-m", "sceneloom", *settings(capture, out, *more)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -128,7 +199,9 @@ def start(capture: Path, out: Path, *more: str) -> subprocess.Popen:
 def wait_for_step(out: Path, step: int, process: subprocess.Popen, patience: float = 240) -> None:
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and process.poll() is None:
-        if (out / "metrics.jsonl").is_file() and any(f'"step": {s},' in (out / "metrics.jsonl").read_text() for s in range(step, 60)):
+        if (out / "metrics.jsonl").is_file() and any(
+            f'"step": {s},' in (out / "metrics.jsonl").read_text() for s in range(step, 60)
+        ):
             return
         time.sleep(0.02)
 
@@ -197,7 +270,7 @@ def behind(folder: Path) -> None:
     for name, pose in zip("abc", poses, strict=True):
         photo(folder / f"{name}.png")
         frames.append({"file_path": f"{name}.png", "transform_matrix": pose.tolist()})
-    xyz = np.random.default_rng(0).uniform(-1, 1, (200, 3)) + [0, 0, 5]
+    xyz = np.random.default_rng(0).uniform([-1, -1, 4], [1, 1, 6], (200, 3))
     write_points_ply(folder / "points.ply", xyz, np.full((200, 3), 128, np.uint8))
     (folder / "transforms.json").write_text(json.dumps({"fl_x": 60, "ply_file_path": "points.ply", "frames": frames}))
 
@@ -233,7 +306,9 @@ def test_bad_captures_get_one_line_and_leave_nothing(case, tmp_path, capsys):
 
 def test_a_full_disk_at_export_keeps_the_old_files(finished, capsys, monkeypatch):
     assert run(["export", str(finished)]) == 0
-    before = {p.name: p.read_bytes() for p in (finished / "exports").iterdir() if p.name in ("scene.ply", "viewer.html")}
+    before = {
+        p.name: p.read_bytes() for p in (finished / "exports").iterdir() if p.name in ("scene.ply", "viewer.html")
+    }
     real = os.replace
 
     def full(source, target):

@@ -7,6 +7,7 @@ import pytest
 import torch
 from sceneloom.data.scene import Pixels, View
 from sceneloom.distributed import checkpoint
+from sceneloom.pipelines.optimizer import Rates
 from sceneloom.pipelines.strategies.growth import Growth
 from sceneloom.pipelines.strategies.mcmc import MCMC
 from sceneloom.pipelines.train import TrainingDiverged, Watch
@@ -117,7 +118,7 @@ def test_exposure_explains_photos_of_different_brightness():
     capture, ends = scene(gains=gains), {}
     for on in (False, True):
         rows = []
-        t = trainer(capture, steps=300, exposure=on, exposure_rate=5e-3)
+        t = trainer(capture, steps=300, exposure=on, exposure_rate=5e-3, rates=Rates(boost=1.0))
         t.run(fresh(t), watch(rows))
         ends[on] = np.mean([r["train/loss"] for r in rows[-16:]])
     assert ends[True] < 0.8 * ends[False]
@@ -129,7 +130,7 @@ def test_pose_refinement_moves_a_shifted_camera_back():
     wrong[0, 3] += 0.08
     shifted = replace(capture.views[3], camera=replace(capture.views[3].camera, world_to_camera=wrong))
     capture = replace(capture, views=(*capture.views[:3], shifted, *capture.views[4:]))
-    t = trainer(capture, steps=400, poses=True, poses_rate=2e-3)
+    t = trainer(capture, steps=400, poses=True, poses_rate=2e-3, rates=Rates(boost=1.0))
     state = t.run(fresh(t), watch())
     moved = state.views["poses"].detach().numpy()
     index = [v.name for v in t.views].index(shifted.name)
@@ -139,6 +140,7 @@ def test_pose_refinement_moves_a_shifted_camera_back():
 
 def test_nothing_is_painted_outside_the_silhouettes():
     """Photos with alpha: the background is drawn by nobody, whatever its colour (white splats would fool a white background)."""
+
     def cut_out(view: View) -> View:
         rgb = view.image.load().rgb
         y, x = np.mgrid[: rgb.shape[0], : rgb.shape[1]] - 23.5
