@@ -139,9 +139,7 @@ class Trainer:
             raise TrainingDiverged(
                 f"step {step}, photo {view.name} (loss {value:.4f}): {_gradient_culprits(params, bad) or _culprits(state)}"
             )
-        info = StepInfo(
-            step, options.steps, self.seed, self.extent, options.max_gaussians, means_rate, rendered.aux
-        )
+        info = StepInfo(step, options.steps, self.seed, self.extent, options.max_gaussians, means_rate, rendered.aux)
         with torch.no_grad():
             if line := self.strategy.after_step(state.rows, state.strategy, info):
                 watch.line(f"step {step}: {line}")

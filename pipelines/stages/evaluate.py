@@ -19,7 +19,6 @@ from ..run_folder import fingerprint, write_json
 from .state import State
 from .trained import newest_checkpoint, with_training
 
-
 SHOWN = 4  # pictures that go to W&B
 
 

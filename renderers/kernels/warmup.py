@@ -98,4 +98,5 @@ def _step(channels: int, absgrad: bool, dry: bool = False) -> Iterator[str]:
         adam_step(flat[0], flat[1], flat[2], flat[3], [1e-3] * 3)
     yield "noise"
     if not dry:
-        wander(*(t.detach().clone() for t in (means, quats, scales, opacities)), torch.arange(n), 0, 1, 0.0)
+        moved, turns, sizes, faint = (t.detach().clone() for t in (means, quats, scales, opacities))
+        wander(moved, turns, sizes, faint, torch.arange(n), 0, 1, 0.0)

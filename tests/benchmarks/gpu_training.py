@@ -37,9 +37,23 @@ def plain(scene, steps: int) -> tuple[float, int]:
     from gsplat import DefaultStrategy, rasterization
 
     g = from_points(scene.points, scene.extent, 3)
-    arrays = {"means": g.means, "quats": g.quats, "scales": g.log_scales, "opacities": g.logits, "sh0": g.sh[:, :1], "shN": g.sh[:, 1:]}
+    arrays = {
+        "means": g.means,
+        "quats": g.quats,
+        "scales": g.log_scales,
+        "opacities": g.logits,
+        "sh0": g.sh[:, :1],
+        "shN": g.sh[:, 1:],
+    }
     params = torch.nn.ParameterDict({k: torch.nn.Parameter(torch.tensor(a, device="cuda")) for k, a in arrays.items()})
-    rates = {"means": 1.6e-4 * scene.extent, "quats": 1e-3, "scales": 5e-3, "opacities": 5e-2, "sh0": 2.5e-3, "shN": 1.25e-4}
+    rates = {
+        "means": 1.6e-4 * scene.extent,
+        "quats": 1e-3,
+        "scales": 5e-3,
+        "opacities": 5e-2,
+        "sh0": 2.5e-3,
+        "shN": 1.25e-4,
+    }
     optimizers = {k: torch.optim.Adam([params[k]], lr=r, eps=1e-15, fused=True) for k, r in rates.items()}
     strategy = DefaultStrategy(refine_start_iter=steps // 20, refine_stop_iter=int(0.6 * steps))
     state = strategy.initialize_state(scene_scale=scene.extent)
@@ -77,7 +91,9 @@ def main() -> None:
     for warm in (True, False):
         steps = 50 if warm else arguments.steps
         results = {"sceneloom": ours(scene, steps), "gsplat loop": plain(scene, steps)}
-    print(f"{arguments.steps} steps at {arguments.width} pixels\n| loop | seconds | Gaussians at the end |\n|---|---|---|")
+    print(
+        f"{arguments.steps} steps at {arguments.width} pixels\n| loop | seconds | Gaussians at the end |\n|---|---|---|"
+    )
     for name, (seconds, count) in results.items():
         print(f"| {name} | {seconds:.2f} | {count} |")
     print(f"ratio: {results['sceneloom'][0] / results['gsplat loop'][0]:.2f}")

@@ -19,7 +19,14 @@ from sceneloom.data.gaussians import Gaussians
 from sceneloom.distributed import checkpoint
 from sceneloom.pipelines.cli.app import run
 
-QUICK = ["train.steps=60", "train.checkpoint_every=20", "strategy.every=10", "evaluate.every=30", "log.wandb=disabled", "log.every=5"]
+QUICK = [
+    "train.steps=60",
+    "train.checkpoint_every=20",
+    "strategy.every=10",
+    "evaluate.every=30",
+    "log.wandb=disabled",
+    "log.every=5",
+]
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +135,9 @@ def start(capture: Path, out: Path, *more: str) -> subprocess.Popen:
 def wait_for_step(out: Path, step: int, process: subprocess.Popen, patience: float = 240) -> None:
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and process.poll() is None:
-        if (out / "metrics.jsonl").is_file() and any(f'"step": {s},' in (out / "metrics.jsonl").read_text() for s in range(step, 60)):
+        if (out / "metrics.jsonl").is_file() and any(
+            f'"step": {s},' in (out / "metrics.jsonl").read_text() for s in range(step, 60)
+        ):
             return
         time.sleep(0.02)
 
@@ -197,7 +206,7 @@ def behind(folder: Path) -> None:
     for name, pose in zip("abc", poses, strict=True):
         photo(folder / f"{name}.png")
         frames.append({"file_path": f"{name}.png", "transform_matrix": pose.tolist()})
-    xyz = np.random.default_rng(0).uniform(-1, 1, (200, 3)) + [0, 0, 5]
+    xyz = np.random.default_rng(0).uniform(-1, 1, (200, 3)) + np.array([0, 0, 5])
     write_points_ply(folder / "points.ply", xyz, np.full((200, 3), 128, np.uint8))
     (folder / "transforms.json").write_text(json.dumps({"fl_x": 60, "ply_file_path": "points.ply", "frames": frames}))
 
@@ -233,7 +242,9 @@ def test_bad_captures_get_one_line_and_leave_nothing(case, tmp_path, capsys):
 
 def test_a_full_disk_at_export_keeps_the_old_files(finished, capsys, monkeypatch):
     assert run(["export", str(finished)]) == 0
-    before = {p.name: p.read_bytes() for p in (finished / "exports").iterdir() if p.name in ("scene.ply", "viewer.html")}
+    before = {
+        p.name: p.read_bytes() for p in (finished / "exports").iterdir() if p.name in ("scene.ply", "viewer.html")
+    }
     real = os.replace
 
     def full(source, target):

@@ -139,6 +139,7 @@ def test_pose_refinement_moves_a_shifted_camera_back():
 
 def test_nothing_is_painted_outside_the_silhouettes():
     """Photos with alpha: the background is drawn by nobody, whatever its colour (white splats would fool a white background)."""
+
     def cut_out(view: View) -> View:
         rgb = view.image.load().rgb
         y, x = np.mgrid[: rgb.shape[0], : rgb.shape[1]] - 23.5

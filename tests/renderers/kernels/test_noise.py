@@ -1,6 +1,5 @@
 """The Langevin noise kernel against the same formula in float64 with the reference generator."""
 
-import numpy as np
 import torch
 from sceneloom.data import philox
 from sceneloom.pipelines.strategies.surgery import quat_to_matrix
