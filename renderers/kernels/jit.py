@@ -80,7 +80,7 @@ def compiled() -> tuple[int, int]:
 
 def kernel(function: Callable) -> Any:
     """Decorator: compile for the host on first call, without the GIL, with IEEE divisions, cached on disk."""
-    dispatcher = numba.njit(**OPTIONS)(function)
+    dispatcher: Any = numba.njit(**OPTIONS)(function)
     before = config.CACHE_DIR  # type: ignore[attr-defined]
     try:
         config.CACHE_DIR = str(cache_dir("kernels", fingerprint()))  # type: ignore[attr-defined]

@@ -25,8 +25,11 @@ from llvmlite import ir
 from numba import config, extending, types
 from numba.core import cgutils
 from numba.core.imputils import lower_builtin
-from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.core.typing.templates import ConcreteTemplate, signature
+from numba.core.typing.templates import infer_global as _infer_global
 from numba.extending import models, register_model
+
+infer_global: Any = _infer_global  # without annotations of its own, checkers take its result for None
 
 intrinsic = cast(Any, extending.intrinsic)  # kernels call what it returns without the typing context
 

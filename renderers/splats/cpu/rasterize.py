@@ -58,7 +58,7 @@ class _Blending(torch.autograd.Function):
         views, n, depth = colours.shape
         use_alphas = gradients[1] is not None
         v_image = np.zeros(image.shape, np.float32) if gradients[0] is None else array(gradients[0])
-        v_alphas = array(gradients[1]) if use_alphas else np.empty((views, 0), np.float32)
+        v_alphas = np.empty((views, 0), np.float32) if gradients[1] is None else array(gradients[1])
         v_means2d, a_means2d = recycled((views, n, 2))
         v_conics, a_conics = recycled((views, n, 3))
         v_colours, a_colours = recycled((views, n, depth))
