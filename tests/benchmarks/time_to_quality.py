@@ -20,8 +20,10 @@ def main() -> None:
     parser.add_argument("--steps", type=int, nargs="+", default=[500, 1000, 2000])
     parser.add_argument("--every", type=int, default=250)
     parser.add_argument("--keep", help="folder for the runs (a temporary one by default)")
-    parser.add_argument("overrides", nargs="*", help="after --: Hydra overrides")
-    arguments = parser.parse_args()
+    words, overrides = sys.argv[1:], []  # what follows -- are Hydra overrides
+    if "--" in words:
+        words, overrides = words[: words.index("--")], words[words.index("--") + 1 :]
+    arguments = parser.parse_args(words)
     root = Path(arguments.keep or tempfile.mkdtemp(prefix="time-to-quality-"))
     data = [] if arguments.capture == "demo" else [f"data.path={arguments.capture}"]
     lines = ["| steps | training s | ms a step | Gaussians | held-out PSNR | SSIM |", "|---|---|---|---|---|---|"]
@@ -33,7 +35,7 @@ def main() -> None:
             f"evaluate.every={arguments.every}",
             "export.formats=[ply]",
             "log.wandb=disabled",
-            *arguments.overrides,
+            *overrides,
         ]
         subprocess.run(command, check=True, stdout=sys.stderr)
         metrics = json.loads((out / "metrics.json").read_text())
