@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..data.errors import InputError
+from ..data.files import write_atomically
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,13 @@ def existing(path: str | Path | None, key: str = "run") -> RunFolder:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Atomic; numbers that are not finite become null."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(_plain(value), indent=1, ensure_ascii=False), encoding="utf-8")
-    os.replace(temporary, path)
+    """Atomic; numbers that are not finite become null. InputError where the file cannot be written (disk full)."""
+    text = json.dumps(_plain(value), indent=1, ensure_ascii=False).encode()
+
+    def write(file: BinaryIO) -> None:
+        file.write(text)
+
+    write_atomically(path, write, key="out")
 
 
 def fingerprint(*values: Any) -> str:
