@@ -5,10 +5,12 @@
         rank_00000.safetensors
 
 A folder appears under its final name only when everything in it is on disk, so a kill at any moment leaves the one before.
+step_00001000.old is the same step written earlier, set aside while the new one takes its name; it counts as long as it is there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -24,6 +26,7 @@ from ..data.errors import InputError
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
+ASIDE = ".old"
 
 
 @dataclass(frozen=True)
@@ -35,14 +38,17 @@ class Checkpoint:
 
 
 def save(root: Path, step: int, tensors: dict[str, torch.Tensor], meta: dict[str, Any], keep: int = 2) -> Path:
-    """Write `root/step_<step>`; then remove all but the newest `keep`. Returns the folder."""
+    """Write `root/step_<step>`; then remove all but the newest `keep`. Returns the folder.
+
+    InputError where it cannot be written (disk full); the checkpoints before it are then untouched.
+    """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    root.mkdir(parents=True, exist_ok=True)
     final = root / f"step_{step:08d}"
     temporary = root / f".{final.name}.{uuid.uuid4().hex[:8]}.tmp"
-    temporary.mkdir()
     try:
+        temporary.mkdir(parents=True)
         shard = temporary / "rank_00000.safetensors"
         save_file({k: v.detach().cpu().contiguous() for k, v in tensors.items()}, shard)
         _sync(shard)
@@ -56,14 +62,21 @@ def save(root: Path, step: int, tensors: dict[str, torch.Tensor], meta: dict[str
         text = temporary / MANIFEST
         text.write_text(json.dumps(manifest, indent=1, allow_nan=False), encoding="utf-8")
         _sync(text)
+        aside = final.with_name(final.name + ASIDE)
         if final.exists():  # the same step again, e.g. after a resume from an older one: the new one is as good
-            shutil.rmtree(final)
+            _remove(aside)
+            os.replace(final, aside)
         os.replace(temporary, final)
-    except BaseException:
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(
+            f"cannot write checkpoint {final}: {reason}; the one before is kept; free space and go on with resume=true"
+        ) from error
+    finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    _remove(aside)
     for old in steps(root)[:-keep]:
-        shutil.rmtree(old, ignore_errors=True)
+        _remove(old)
     for litter in root.glob(".step_*.tmp"):
         shutil.rmtree(litter, ignore_errors=True)
     return final
@@ -71,7 +84,8 @@ def save(root: Path, step: int, tensors: dict[str, torch.Tensor], meta: dict[str
 
 def steps(root: Path) -> list[Path]:
     """Checkpoint folders, oldest first; unfinished ones are not among them."""
-    return sorted(p for p in root.glob("step_*") if (p / MANIFEST).is_file())
+    found = [p for p in root.glob("step_*") if (p / MANIFEST).is_file()]
+    return sorted(found, key=lambda p: (p.name.removesuffix(ASIDE), not p.name.endswith(ASIDE)))
 
 
 def load(path: Path) -> Checkpoint:
@@ -117,6 +131,14 @@ def sha256(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _remove(folder: Path) -> None:
+    """Take the name away first: a folder that is half deleted must not be taken for a checkpoint."""
+    litter = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}.tmp")
+    with contextlib.suppress(OSError):
+        os.replace(folder, litter)
+        shutil.rmtree(litter, ignore_errors=True)
 
 
 def _sync(path: Path) -> None:

@@ -2,9 +2,12 @@
 
 import json
 import os
+import shutil
 
 import pytest
+import safetensors.torch
 import torch
+from safetensors import SafetensorError
 from sceneloom.data.errors import InputError
 from sceneloom.distributed import checkpoint
 
@@ -68,6 +71,48 @@ def test_a_failed_write_leaves_the_one_before(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space"):
-        checkpoint.save(tmp_path, 2, TENSORS, {})
+    for step in (1, 2):
+        with pytest.raises(InputError, match=r"step_0000000\d: No space left on device; .*resume=true$"):
+            checkpoint.save(tmp_path, step, TENSORS, {})
+        assert [p.name for p in tmp_path.iterdir()] == ["step_00000001"]
+    checkpoint.load(tmp_path / "step_00000001")
+
+
+def test_a_disk_that_fills_up_under_the_tensors_is_told_in_one_line(tmp_path, monkeypatch):
+    def full(*_):
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(safetensors.torch, "save_file", full)
+    with pytest.raises(InputError, match="No space left"):
+        checkpoint.save(tmp_path / "deep", 1, TENSORS, {})
+    assert list((tmp_path / "deep").iterdir()) == []
+
+
+@pytest.mark.parametrize("moment", ["set aside", "renamed", "deleting"])
+def test_a_kill_while_a_step_is_written_again_leaves_a_whole_one(tmp_path, monkeypatch, moment):
+    class Killed(BaseException):
+        pass
+
+    checkpoint.save(tmp_path, 1, TENSORS, {"again": False})
+    real_replace, calls = os.replace, []
+
+    def replace(source, target):
+        calls.append(target)
+        if len(calls) > {"set aside": 2, "renamed": 3, "deleting": 4}[moment]:
+            raise Killed
+        real_replace(source, target)
+
+    def rmtree(*_, **__):
+        if moment == "deleting" and len(calls) == 4:
+            raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(os, "replace", replace)
+        patch.setattr(shutil, "rmtree", rmtree)
+        checkpoint.save(tmp_path, 1, TENSORS, {"again": True})
+    found, warnings = checkpoint.latest(tmp_path)
+    assert found is not None
+    assert warnings == []
+    assert (found.step, found.meta) == (1, {"again": moment != "set aside"})
+    checkpoint.save(tmp_path, 1, TENSORS, {})
     assert [p.name for p in tmp_path.iterdir()] == ["step_00000001"]
