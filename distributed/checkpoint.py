@@ -96,22 +96,25 @@ def load(path: Path) -> Checkpoint:
         raise InputError(f"{path} is one shard of a checkpoint; give the folder that holds its {MANIFEST}")
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        schema, files = manifest["schema"], manifest["files"]
+        if (schema := manifest["schema"]) != SCHEMA:
+            raise InputError(f"checkpoint {path} has schema {schema}; this version reads schema {SCHEMA}")
+        sums = {name: facts["sha256"] for name, facts in manifest["files"].items()}
+        step, meta = int(manifest["step"]), dict(manifest["meta"])
     except FileNotFoundError:
         raise InputError(f"no checkpoint at {path}: {MANIFEST} is missing") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"damaged checkpoint {path}: {MANIFEST} cannot be read ({error})") from None
-    if schema != SCHEMA:
-        raise InputError(f"checkpoint {path} has schema {schema}; this version reads schema {SCHEMA}")
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"damaged checkpoint {path}: {MANIFEST} cannot be read ({error!r})") from None
     tensors: dict[str, torch.Tensor] = {}
-    for name, facts in files.items():
+    for name, checksum in sums.items():
         file = path / name
         if not file.is_file():
-            raise InputError(f"damaged checkpoint {path}: {name} is missing ({len(files)} files belong to it)")
-        if sha256(file) != facts["sha256"]:
+            raise InputError(f"damaged checkpoint {path}: {name} is missing ({len(sums)} files belong to it)")
+        if sha256(file) != checksum:
             raise InputError(f"damaged checkpoint {path}: {name} does not have the checksum of {MANIFEST}")
         tensors |= load_file(file)
-    return Checkpoint(int(manifest["step"]), tensors, manifest["meta"], path)
+    return Checkpoint(step, tensors, meta, path)
 
 
 def latest(root: Path) -> tuple[Checkpoint | None, list[str]]:
