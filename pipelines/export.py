@@ -40,8 +40,16 @@ class ExportOptions:
             raise InputError(
                 f"export.formats={list(self.formats)}: {unknown[0]} is not known; want some of {list(SUFFIX)}"
             )
-        if self.crop is not None and np.shape(self.crop) != (2, 3):
+        if self.crop is not None and not _is_box(self.crop):
             raise InputError(f"export.crop={self.crop}: want [[x,y,z],[x,y,z]], the low and the high corner")
+
+
+def _is_box(crop: Any) -> bool:
+    try:
+        corners = np.asarray(crop, np.float64)
+    except (TypeError, ValueError):
+        return False
+    return corners.shape == (2, 3) and not np.isnan(corners).any()
 
 
 @dataclass(frozen=True)
