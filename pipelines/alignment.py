@@ -30,13 +30,15 @@ def aligned_poses(
     found = {}
     for view in views:
         given = torch.as_tensor(view.camera.world_to_camera, dtype=torch.float32, device=renderer.backend.device)
-        photo = target(cache.get(view), background).to(given.device)
+        pixels = cache.get(view)
+        photo = target(pixels, background).to(given.device)
+        mask = None if pixels.mask is None else torch.from_numpy(pixels.mask).to(given.device)
         delta = {"pose": torch.zeros(6, device=given.device, requires_grad=True)}
         adam = Adam(delta, eps=1e-8)
         best, least = given, float("inf")
         for _ in range(steps):
             pose = moved(given, delta["pose"])
-            loss = photometric_loss(renderer(model, view.query, background, viewmat=pose).rgb, photo)
+            loss = photometric_loss(renderer(model, view.query, background, viewmat=pose).rgb, photo, mask=mask)
             if float(loss.detach()) < least:
                 best, least = pose.detach(), float(loss.detach())
             loss.backward()

@@ -18,6 +18,8 @@ from ..renderers.splats.render import SplatRenderer
 from .targets import Colour, as_float, target
 
 Save = Callable[[View, np.ndarray, np.ndarray], None]
+Recolour = Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]
+"""recolour(drawn, photo, mask) -> drawn; pictures [H, W, 3], mask [H, W] or None (all pixels count)."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def score(
     lpips: Callable[[torch.Tensor, torch.Tensor], float] | None = None,
     save: Save | None = None,
     poses: Callable[[View], torch.Tensor | None] = lambda view: None,
-    recolour: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
+    recolour: Recolour | None = None,
 ) -> list[ViewScore]:
     """Draw and score views. The picture is clamped to 0..1 first. `save(view, drawn, photo)` receives float32 [H, W, 3]."""
     scores = []
@@ -57,7 +59,8 @@ def score(
         seconds = time.perf_counter() - started
         photo = as_float(target(pixels, background))
         if recolour is not None:
-            drawn = torch.from_numpy(recolour(drawn.numpy(), photo.numpy()).astype(np.float32)).clamp(0, 1)
+            mapped = recolour(drawn.numpy(), photo.numpy(), pixels.mask)
+            drawn = torch.from_numpy(mapped.astype(np.float32)).clamp(0, 1)
         mask = None if pixels.mask is None else torch.from_numpy(pixels.mask)
         scores.append(
             ViewScore(

@@ -33,8 +33,14 @@ def bake(g: Gaussians, maps: np.ndarray) -> Gaussians:
     return replace(g, sh=sh.astype(np.float32))
 
 
-def aligned(rgb: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """rgb [H, W, 3] after the least-squares affine colour map onto target: what remains is not a matter of exposure."""
+def aligned(rgb: np.ndarray, target: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+    """rgb [H, W, 3] after the least-squares affine colour map onto target: what remains is not a matter of exposure.
+
+    The map is fitted where mask [H, W] is True (None: everywhere) and applied to the whole picture; unchanged if that is nowhere.
+    """
     x = np.concatenate([rgb.reshape(-1, 3), np.ones((rgb[..., 0].size, 1))], 1)
-    solution = np.linalg.lstsq(x, target.reshape(-1, 3), rcond=None)[0]
+    counts = slice(None) if mask is None else mask.reshape(-1)
+    if mask is not None and not mask.any():
+        return rgb
+    solution = np.linalg.lstsq(x[counts], target.reshape(-1, 3)[counts], rcond=None)[0]
     return (x @ solution).reshape(rgb.shape)
