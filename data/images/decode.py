@@ -26,7 +26,7 @@ def decode(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
         raise
     except Exception as e:
         text = (str(e).splitlines() or [type(e).__name__])[0]
-        raise InputError(f"cannot decode {path}: {text}; remove the file (data.strict=false then skips it)") from e
+        raise InputError(f"cannot decode {path}: {text}; remove the file or put a whole copy in its place") from e
 
 
 def _to_8bit(image: Any, path: Path) -> tuple[np.ndarray, np.ndarray | None]:
