@@ -6,10 +6,8 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,6 +19,7 @@ from ..errors import InputError
 from ..images.probe import in_threads
 from ..user_cache import cache_dir
 from .prepare import Photo, working_copies
+from .scratch import scratch_folder
 
 Progress = Callable[[str, int, int], None]
 """progress(stage, done, total)."""
@@ -85,16 +84,13 @@ def reconstruct(
     place = cache_dir("sfm") / _fingerprint(photos, options)
     if (done := _load(place, True)) is not None:
         return done
-    scratch = Path(tempfile.mkdtemp(prefix="making-", dir=place.parent))
-    try:
+    with scratch_folder(place.parent) as scratch:
         result = _compute(photos, options, threads, progress, scratch)
         try:
             os.replace(result, place)
         except OSError:  # another process was faster
             if _load(place, True) is None:
                 raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     loaded = _load(place, False)
     if loaded is None:
         raise InputError(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from ..readers.colmap_files import read_points
 from ..scene import Pixels, Points, View
 from ..user_cache import cache_dir
 from .run import Progress, SfmOptions, run_child
+from .scratch import scratch_folder
 
 _VERSION = 1
 WORST_ERROR = 2.0  # pixels; points that fit their photos worse are mismatches
@@ -35,14 +35,11 @@ def triangulate(
     place = cache_dir("sfm") / f"points-{_fingerprint(views, pixels, options)}.npz"
     if (known := _load(place)) is not None:
         return known
-    scratch = Path(tempfile.mkdtemp(prefix="making-", dir=place.parent))
-    try:
+    with scratch_folder(place.parent) as scratch:
         points = _compute(views, pixels, options, threads, progress or (lambda stage, done, total: None), scratch)
         ready = scratch / "ready.npz"
         np.savez(ready, xyz=points.xyz, rgb=points.rgb, error=points.error if points.error is not None else np.zeros(0))
         ready.replace(place)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return points
 
 
@@ -97,7 +94,7 @@ def _load(place: Path) -> Points | None:
     try:
         with np.load(place) as kept:
             return Points(kept["xyz"], kept["rgb"], kept["error"] if len(kept["error"]) else None)
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # absent or damaged: made again
         return None
 
 
