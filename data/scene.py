@@ -9,7 +9,7 @@ Nothing here holds pixels: an `ImageSource` knows how to fetch them when asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -165,9 +165,6 @@ class Scene:
         radius = float(np.linalg.norm(c - c.mean(0), axis=1).max())
         return 1.1 * radius if radius > 0 else 1.0
 
-    def with_fact(self, key: str, text: str, level: str = "info") -> Scene:
-        return replace(self, facts=(*self.facts, Fact(key, text, level)))
-
     def map_views(self, fn: Callable[[View], View]) -> Scene:
         return replace(self, views=tuple(fn(v) for v in self.views))
 
@@ -175,7 +172,3 @@ class Scene:
 def every_nth(count: int, n: int) -> tuple[int, ...]:
     """Held-out indices: every n-th, the first included (n = 0 holds out nothing)."""
     return tuple(range(0, count, n)) if n > 0 else ()
-
-
-def names_once(names: Sequence[str]) -> bool:
-    return len(set(names)) == len(names)

@@ -6,7 +6,6 @@ of step.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -85,6 +84,3 @@ def duplicate(params: Params, which: torch.Tensor) -> tuple[Surgery, Params]:
 def prune(params: Params, keep: torch.Tensor) -> tuple[Surgery, Params]:
     surgery = Surgery.keep(keep)
     return surgery, {k: surgery.rows(v) for k, v in params.items()}
-
-
-Apply = Callable[[Surgery, Params], None]

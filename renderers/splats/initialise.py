@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...data import philox
+from ...data.axes import axes_are_parallel, axes_meet
 from ...data.gaussians import SH_C0, Gaussians
 from ...data.scene import Camera, Points
 
@@ -51,9 +52,7 @@ def common_view(cameras: Sequence[Camera], count: int, seed: int, extent: float)
     Depths are log-uniform around the distance at which the optical axes come closest to each other (the least-squares point);
     for cameras that all look outwards or the same way, between 0.2 and 20 extents. Deterministic in `seed`.
     """
-    centers = np.stack([c.center for c in cameras])
-    axes = np.stack([c.world_to_camera[2, :3] for c in cameras])
-    middle = np.median([_axes_meet(centers, axes, extent, i) for i in range(len(cameras))])
+    middle = _axis_distance(cameras, extent)
     low, high = 0.3 * middle, 3.0 * middle
     draw = 4 * count
     u = philox.uniform(seed, "initial points", 0, np.arange(draw), 4)
@@ -79,12 +78,11 @@ def sees(camera: Camera, xyz: np.ndarray) -> np.ndarray:
     return (x >= 0) & (x < camera.width) & (y >= 0) & (y < camera.height)
 
 
-def _axes_meet(centers: np.ndarray, axes: np.ndarray, extent: float, i: int) -> float:
-    """Distance along axis i to the point nearest to all optical axes; a few extents where they do not meet in front of it."""
-    eye = np.eye(3)[None] - axes[:, :, None] * axes[:, None, :]
-    A = eye.sum(0)
-    if len(centers) < 2 or np.linalg.cond(A) > 1e6:
-        return 3.0 * extent
-    target = np.linalg.solve(A, np.einsum("nij,nj->i", eye, centers))
-    along = float((target - centers[i]) @ axes[i])
-    return along if along > 0.05 * extent else 3.0 * extent
+def _axis_distance(cameras: Sequence[Camera], extent: float) -> float:
+    """Median distance along the axes to where they meet; a few extents for cameras whose axes do not meet in front of them."""
+    far = 3.0 * extent
+    if axes_are_parallel(cameras):
+        return far
+    point = axes_meet(cameras)
+    along = np.array([(point - c.center) @ c.world_to_camera[2, :3] for c in cameras])
+    return float(np.median(np.where(along > 0.05 * extent, along, far)))

@@ -3,8 +3,10 @@
 import base64
 import io
 import re
+from dataclasses import replace
 
 from PIL import Image
+from sceneloom.data.scene import Fact
 from sceneloom.pipelines.logs.logger import open_logger
 from sceneloom.pipelines.logs.metrics import MetricsFile
 from sceneloom.pipelines.run_folder import RunFolder, write_json
@@ -18,7 +20,7 @@ from .logs.test_top_view import EVIL, capture
 
 def state(folder) -> State:
     run = RunFolder(folder)
-    scene = capture().with_fact("masks", f"2 masks {EVIL}", "warning")
+    scene = replace(capture(), facts=(Fact("masks", f"2 masks {EVIL}", "warning"),))
     config = {"log": {"wandb": "disabled"}, "data": {"path": EVIL}, "seed": 3}
     return State(config, run, open_logger(config, run), SplatRenderer(choose("cpu")), scene)
 
