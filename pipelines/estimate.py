@@ -13,7 +13,7 @@ WORKSPACE = 1200  # bytes a Gaussian that projection, sorting and the backward p
 
 
 def estimate(trainer: Trainer, training: TrainingState) -> str:
-    """Draws the first photo twice forward and backward and leaves no trace in the state."""
+    """Draws the first photo three times forward and backward and leaves no trace in the state."""
     left = trainer.options.steps - training.step
     view = trainer.views[0]
     pixels = trainer.cache.get(view)

@@ -50,7 +50,7 @@ def common_view(cameras: Sequence[Camera], count: int, seed: int, extent: float)
     """`count` grey points where many cameras look: random pixels of random cameras at random depths, kept if others see them too.
 
     Depths are log-uniform around the distance at which the optical axes come closest to each other (the least-squares point);
-    for cameras that all look outwards or the same way, between 0.2 and 20 extents. Deterministic in `seed`.
+    for cameras that all look outwards or the same way, between 0.9 and 9 extents. Deterministic in `seed`.
     """
     middle = _axis_distance(cameras, extent)
     low, high = 0.3 * middle, 3.0 * middle

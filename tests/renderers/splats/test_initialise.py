@@ -47,6 +47,20 @@ def test_common_view_is_seen_by_many_and_depends_on_the_seed_alone():
     assert not np.array_equal(common_view(cameras, 500, 4, 4.0).xyz, points.xyz)
 
 
+def test_cameras_that_look_outwards_or_alike_get_points_within_few_extents():
+    directions = np.eye(3)[[0, 1]].tolist() + (-np.eye(3)[[0, 1]]).tolist()
+    outwards = [look_at(d, np.multiply(2, d)) for d in directions]
+    alike = [look_at((x, 0, 0), (x, 1, 0)) for x in (-1.0, 0, 1)]
+    for cameras in (outwards, alike):
+        points = common_view(cameras, 400, seed=0, extent=2.0)
+        depths = np.stack(
+            [(points.xyz @ c.world_to_camera[:3, :3].T + c.world_to_camera[:3, 3])[:, 2] for c in cameras]
+        )
+        assert np.all(((depths >= 0.9 * 2) & (depths <= 9 * 2)).any(0))
+        assert depths.max() > 8 * 2
+        assert depths[depths > 0].min() < 1.1 * 2
+
+
 def test_one_camera_still_gets_points_in_front():
     camera = look_at((0, -3, 0))
     points = common_view([camera], 100, seed=0, extent=1.0)
