@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -215,45 +216,69 @@ def assert_same_end(a: Path, b: Path) -> None:
     assert plain == [{k: v for k, v in r.items() if k != "seconds"} for r in rows(b)]
 
 
-def kill_and_resume(capture: Path, out: Path, when: int, kind: int = signal.SIGKILL) -> subprocess.Popen:
-    process = start(capture, out)
-    wait_for_step(out, when, process)
-    process.send_signal(kind)
-    process.communicate(timeout=120)
+KILLED = 1 if sys.platform == "win32" else -signal.SIGKILL
+
+
+def stopped_step(out: Path) -> int | None:
+    """The step of the newest checkpoint, all of which must be whole; None without one."""
+    return max((checkpoint.load(folder).step for folder in checkpoint.steps(out / "checkpoints")), default=None)
+
+
+def go_on(capture: Path, out: Path) -> None:
     resume = ["resume=true"] if (out / ".hydra" / "overrides.yaml").is_file() else []
     assert run([*settings(capture, out), *resume]) == 0
-    return process
 
 
-def test_killed_and_resumed_is_bit_equal(finished, capture, tmp_path):
-    kill_and_resume(capture, tmp_path / "killed", 26)
+def stop_and_resume(capture: Path, out: Path, when: int, stop: Callable[[subprocess.Popen], None], code: int) -> str:
+    """Stop the run in the middle, prove that it was, go on; returns what the second run must have said."""
+    process = start(capture, out)
+    wait_for_step(out, when, process)
+    stop(process)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == code, errors
+    step = stopped_step(out)
+    assert step is not None
+    assert 0 < step < 60
+    go_on(capture, out)
+    return f"resuming after step {step} of 60"
+
+
+def test_killed_and_resumed_is_bit_equal(finished, capture, tmp_path, capsys):
+    said = stop_and_resume(capture, tmp_path / "killed", 21, subprocess.Popen.kill, KILLED)
+    assert said in capsys.readouterr().out
     assert_same_end(tmp_path / "killed", finished)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that a process may handle for another")
-def test_ctrl_c_ends_after_the_step_with_a_checkpoint(finished, capture, tmp_path):
-    process = kill_and_resume(capture, tmp_path / "stopped", 11, signal.SIGINT)
-    assert process.returncode == 130
+def test_ctrl_c_ends_after_the_step_with_a_checkpoint(finished, capture, tmp_path, capsys):
+    said = stop_and_resume(capture, tmp_path / "stopped", 11, lambda p: p.send_signal(signal.SIGINT), 130)
+    assert said in capsys.readouterr().out
     assert_same_end(tmp_path / "stopped", finished)
 
 
 @pytest.mark.slow
-def test_twenty_kills_at_random_moments(finished, capture, tmp_path):
+def test_twenty_kills_at_random_moments(finished, capture, tmp_path, capsys):
     random = np.random.default_rng(0)
+    killed = resumed = 0
     for trial in range(20):
         out = tmp_path / f"trial_{trial}"
         process = start(capture, out)
         if trial % 2:
-            wait_for_step(out, int(random.integers(1, 58)), process)
+            wait_for_step(out, int(random.integers(1, 56)), process)
         else:
             time.sleep(random.uniform(0, 12))
         process.kill()
         process.communicate()
-        for folder in checkpoint.steps(out / "checkpoints"):
-            checkpoint.load(folder)
-        resume = ["resume=true"] if (out / ".hydra" / "overrides.yaml").is_file() else []
-        assert run([*settings(capture, out), *resume]) == 0
+        killed += process.returncode == KILLED
+        step = stopped_step(out)
+        capsys.readouterr()
+        go_on(capture, out)
+        if step is not None and step < 60:
+            resumed += 1
+            assert f"resuming after step {step} of 60" in capsys.readouterr().out
         assert_same_end(out, finished)
+    assert killed >= 10  # half of them wait for a step, so they cannot come too late
+    assert resumed >= 3
 
 
 def photo(path: Path, size=(64, 48)) -> None:
