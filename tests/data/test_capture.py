@@ -255,7 +255,7 @@ def test_one_image(tmp_path):
     with pytest.raises(InputError, match="1 usable image "):
         load_capture(tmp_path / "posed")
     write_images(ring(1), tmp_path / "photos")
-    with pytest.raises(InputError, match="at least 2 photos"):
+    with pytest.raises(InputError, match="at least 2 that overlap"):
         load_capture(tmp_path / "photos")
 
 
