@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from .axes import axes_meet
 from .scene import Camera, Pixels, Points
 
 
@@ -44,9 +45,7 @@ def visual_hull(
 def _box(cameras: Sequence[Camera]) -> tuple[np.ndarray, np.ndarray]:
     """A cube around the point nearest to all optical axes that reaches half way to the nearest camera's surroundings."""
     centers = np.stack([c.center for c in cameras])
-    axes = np.stack([c.world_to_camera[2, :3] for c in cameras])
-    eye = np.eye(3)[None] - axes[:, :, None] * axes[:, None, :]
-    middle = np.linalg.lstsq(eye.sum(0), np.einsum("nij,nj->i", eye, centers), rcond=None)[0]
+    middle = axes_meet(cameras)
     distance = np.linalg.norm(centers - middle, axis=1)
     half_view = np.array([max(c.width / c.K[0, 0], c.height / c.K[1, 1]) / 2 for c in cameras])
     radius = float(np.median(distance * np.minimum(half_view, 0.9)))
