@@ -133,7 +133,7 @@ def point_facts(points: Points, views: Sequence[View], frame: Frame) -> list[Fac
         )
     ]
     if len(points) == 0:
-        text = "no sparse points: Gaussians will start at random inside what the cameras see"
+        text = "no sparse points: training finds its own start (train.triangulate, train.init)"
         return [*facts, Fact("points", text, "warning")]
     median = np.median(frame.to_input(points.xyz), axis=0)
     error = "" if points.error is None else f", mean error {float(np.mean(points.error)):.3f} px"

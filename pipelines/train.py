@@ -31,7 +31,7 @@ PREFETCH = 4
 class TrainOptions:
     """The `train` node of the config. Counts are steps; rates are those of `Rates`."""
 
-    steps: int = 3000
+    steps: int = 2000
     max_gaussians: int = 100_000
     init: str | None = None
     init_points: int = 20_000
