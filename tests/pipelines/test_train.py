@@ -13,15 +13,18 @@ from sceneloom.pipelines.strategies.mcmc import MCMC
 from sceneloom.pipelines.train import TrainingDiverged, Watch
 from sceneloom.pipelines.training_state import TrainingState
 from sceneloom.renderers.kernels.pool import set_threads
+from sceneloom.renderers.splats.initialise import from_points
+from sceneloom.renderers.splats.model import Splats
 from sceneloom.renderers.splats.render import SplatRenderer
 
-from .tiny import Photo, everything, fresh, scene, trainer
+from .tiny import Photo, blobs, everything, fresh, scene, trainer
 
 STRATEGIES = {
     "default": Growth(every=5, grow_from=0.1, grow_until=0.9, grow_gradient=1e-6, reset_every=15),
     "budget absgrad": Growth(pace="budget", absgrad=True, every=5, grow_from=0.1, grow_until=0.9),
     "mcmc": MCMC(every=5, grow_from=0.1, grow_until=0.9, min_opacity=0.06),
 }
+STILL = dict.fromkeys(["quats", "log_scales", "logits", "sh0", "sh_rest"], 0.0)
 EXTRAS = {"plain": {}, "all": {"exposure": True, "poses": True, "background": "random"}}
 
 
@@ -114,14 +117,20 @@ def test_a_poisoned_gradient_is_named_at_its_step(monkeypatch):
 
 
 def test_exposure_explains_photos_of_different_brightness():
+    """From the true Gaussians, held still: learning them too amplifies rounding, and the outcome would depend on the processor."""
     gains = np.random.default_rng(0).uniform(0.6, 1.0, (9, 1)) * np.ones(3)
-    capture, ends = scene(gains=gains), {}
+    capture, still = scene(gains=gains), Rates(means=1e-12, means_end=1e-12, **STILL, boost=1.0)
+    ends = {}
     for on in (False, True):
         rows = []
-        t = trainer(capture, steps=300, exposure=on, exposure_rate=5e-3, rates=Rates(boost=1.0))
-        t.run(fresh(t), watch(rows))
-        ends[on] = np.mean([r["train/loss"] for r in rows[-16:]])
-    assert ends[True] < 0.8 * ends[False]
+        t = trainer(capture, Growth(every=10_000), steps=300, exposure=on, exposure_rate=2e-2, rates=still)
+        truth = Splats.from_gaussians(from_points(blobs(), 4.0, t.options.sh_degree, opacity=0.9))
+        state = t.run(TrainingState.fresh(truth, t.strategy, t.first_views()), watch(rows))
+        ends[on] = np.mean([r["train/loss"] for r in rows[-28:]])
+    assert ends[True] < 0.5 * ends[False]
+    of = {view.name: gain for view, gain in zip(capture.views, gains, strict=True)}
+    learned = state.views["exposure"].detach().numpy()[:, :, :3].diagonal(axis1=1, axis2=2)
+    np.testing.assert_allclose(learned, [of[view.name] for view in t.views], atol=0.1)
 
 
 def test_pose_refinement_moves_a_shifted_camera_back():
